@@ -77,7 +77,7 @@ def run(arguments: list[str]) -> None:
     from mirror.core.config.errors import OperatorError
     from mirror.core.db.availability.failure import sentence
 
-    if gone := config.removed():
+    if gone := config.removed_settings():
         print(gone, file=sys.stderr)
     try:
         if arguments[1:] in ([], ["help"], ["--help"], ["-h"]):

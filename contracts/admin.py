@@ -22,7 +22,7 @@ from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
 from mirror.core.admin.filters import conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
-from mirror.core.admin.related import Related, add_related, same
+from mirror.core.admin.related import Related, add_related, join_on
 from mirror.core.admin.tables import Table, register_tables
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
 
@@ -39,15 +39,15 @@ class ContractResultAdmin(ReadOnlyAdmin):
         "gas_limit",
         "error_message",
     )
-    search_also = "transaction or Ethereum hash (32 bytes in hex)"
+    extra_search = "transaction or Ethereum hash (32 bytes in hex)"
     related = (
-        Related(EthereumTransaction, same("consensus_timestamp"), "Ethereum transaction"),
-        Related(ContractLog, same("consensus_timestamp"), "Logs", most=50),
-        Related(ContractAction, same("consensus_timestamp"), "Actions", most=50),
-        Related(ContractStateChange, same("consensus_timestamp"), "State read and written", most=50),
+        Related(EthereumTransaction, join_on("consensus_timestamp"), "Ethereum transaction"),
+        Related(ContractLog, join_on("consensus_timestamp"), "Logs", limit=50),
+        Related(ContractAction, join_on("consensus_timestamp"), "Actions", limit=50),
+        Related(ContractStateChange, join_on("consensus_timestamp"), "State read and written", limit=50),
     )
 
-    def search_everywhere(self, text: str) -> Iterable[Q]:
+    def global_search(self, text: str) -> Iterable[Q]:
         return self._of_hash(text)
 
     def search(self, text: str) -> Iterable[Q]:
@@ -78,7 +78,7 @@ class EthereumTransactionAdmin(ReadOnlyAdmin):
         "gas_limit",
         "payer_account_id",
     )
-    related = (Related(ContractResult, same("consensus_timestamp"), "Contract result"),)
+    related = (Related(ContractResult, join_on("consensus_timestamp"), "Contract result"),)
 
     def facts(self, row: EthereumTransaction) -> Iterator[tuple[str, str]]:
         weibars = f"weibars, {WEIBARS_PER_TINYBAR:,} of which are a tinybar"
@@ -91,12 +91,12 @@ register_tables(
         Contract: Table(
             "id file_id",
             related=(
-                Related(ContractResult, same(contract_id="id"), "Results"),
-                Related(ContractLog, same(contract_id="id"), "Logs"),
-                Related(ContractState, same(contract_id="id"), "State"),
+                Related(ContractResult, join_on(contract_id="id"), "Results"),
+                Related(ContractLog, join_on(contract_id="id"), "Logs"),
+                Related(ContractState, join_on(contract_id="id"), "State"),
             ),
-            everywhere=("id",),
-            of_entity=True,
+            global_search_fields=("id",),
+            is_entity=True,
         ),
         ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
         ContractAction: Table(
@@ -106,12 +106,12 @@ register_tables(
         ContractState: Table("contract_id slot value modified_timestamp"),
         Hook: Table(
             "owner_id hook_id contract_id type extension_point created_timestamp deleted",
-            related=(Related(HookStorage, same("owner_id", "hook_id"), "Storage"),),
+            related=(Related(HookStorage, join_on("owner_id", "hook_id"), "Storage"),),
         ),
         HookStorage: Table(
             "owner_id hook_id key value modified_timestamp deleted",
             "Hook storage",
-            related=(Related(HookStorageChange, same("owner_id", "hook_id", "key"), "Changes"),),
+            related=(Related(HookStorageChange, join_on("owner_id", "hook_id", "key"), "Changes"),),
         ),
         HookStorageChange: Table("owner_id hook_id key consensus_timestamp value_read value_written"),
     },
@@ -119,11 +119,11 @@ register_tables(
 
 add_related(
     Transaction,
-    Related(ContractResult, same("consensus_timestamp"), "Contract result"),
-    Related(EthereumTransaction, same("consensus_timestamp"), "Ethereum transaction"),
-    Related(ContractLog, same("consensus_timestamp"), "Contract logs"),
-    Related(ContractAction, same("consensus_timestamp"), "Contract actions"),
-    Related(ContractStateChange, same("consensus_timestamp"), "Contract state read and written"),
+    Related(ContractResult, join_on("consensus_timestamp"), "Contract result"),
+    Related(EthereumTransaction, join_on("consensus_timestamp"), "Ethereum transaction"),
+    Related(ContractLog, join_on("consensus_timestamp"), "Contract logs"),
+    Related(ContractAction, join_on("consensus_timestamp"), "Contract actions"),
+    Related(ContractStateChange, join_on("consensus_timestamp"), "Contract state read and written"),
     after=StakingRewardTransfer,
 )
 add_related(Entity, Related(Contract, this_entity("id", "CONTRACT"), "Contract"))

@@ -8,9 +8,9 @@ from typing import Any
 
 from mirror.core import config
 from mirror.core.config.caches import caches
-from mirror.core.config.database import connection_of
+from mirror.core.config.database import parse_url
 from mirror.node.admin import access
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
@@ -121,8 +121,8 @@ MIGRATION_MODULES = {"axes": None}
 AXES_CACHE = "logins"
 AXES_HANDLER = "mirror.core.admin.access.login.LoginCounts"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
-AXES_USERNAME_CALLABLE = "mirror.core.admin.access.login.name_of"
-AXES_CLIENT_IP_CALLABLE = "mirror.core.admin.access.login.address_of"
+AXES_USERNAME_CALLABLE = "mirror.core.admin.access.login.login_name"
+AXES_CLIENT_IP_CALLABLE = "mirror.core.admin.access.login.client_address"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=1)
 AXES_RESET_ON_SUCCESS = True
@@ -168,9 +168,9 @@ def _database(url: str | None) -> dict[str, Any]:
         return connection | {
             "NAME": "mirror_node",
             "USER": "mirror_node",
-            "HOST": str(place(DATA_DIR).socket),
+            "HOST": str(server_paths(DATA_DIR).socket),
         }
-    return connection | connection_of(url, "DATABASE_URL")
+    return connection | parse_url(url, "DATABASE_URL")
 
 
 DATABASES = {"default": _database(config.value("db.url"))}

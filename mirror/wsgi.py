@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
 
-from mirror.core.config.reverse_proxies import believed
+from mirror.core.config.reverse_proxies import apply_forwarded
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 
@@ -62,7 +62,7 @@ class ApiHandler(WSGIHandler):
         path = environ["PATH_INFO"]
         if not path.startswith(_API):
             # Pages compare the address that they are reached by with that of a form.
-            return super().__call__(believed(environ), start_response)
+            return super().__call__(apply_forwarded(environ), start_response)
         is_plain = environ["REQUEST_METHOD"] in _READ_METHODS and path.isascii()
         request = ReadRequest(environ) if is_plain else WSGIRequest(environ)
         response = self._api(request)

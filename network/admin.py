@@ -1,6 +1,6 @@
 """The pages of address books, consensus nodes, registered nodes, ledger ids and staking."""
 
-from mirror.core.admin.related import Related, same
+from mirror.core.admin.related import Related, join_on
 from mirror.core.admin.tables import Table, register_tables
 from network.models import (
     AddressBook,
@@ -13,7 +13,7 @@ from network.models import (
     RegisteredNode,
 )
 
-_OF_BOOK = same(consensus_timestamp="start_consensus_timestamp")
+_OF_BOOK = join_on(consensus_timestamp="start_consensus_timestamp")
 
 register_tables(
     "network",
@@ -21,15 +21,15 @@ register_tables(
         AddressBook: Table(
             "start_consensus_timestamp end_consensus_timestamp file_id node_count",
             related=(
-                Related(AddressBookEntry, _OF_BOOK, "Nodes", most=50),
-                Related(AddressBookServiceEndpoint, _OF_BOOK, "Service endpoints", most=50),
+                Related(AddressBookEntry, _OF_BOOK, "Nodes", limit=50),
+                Related(AddressBookServiceEndpoint, _OF_BOOK, "Service endpoints", limit=50),
             ),
         ),
         AddressBookEntry: Table(
             "consensus_timestamp node_id node_account_id description memo stake",
             related=(
                 Related(
-                    AddressBookServiceEndpoint, same("consensus_timestamp", "node_id"), "Service endpoints"
+                    AddressBookServiceEndpoint, join_on("consensus_timestamp", "node_id"), "Service endpoints"
                 ),
             ),
         ),
@@ -45,7 +45,7 @@ register_tables(
         NetworkStake: Table(
             "consensus_timestamp epoch_day stake_total max_total_reward reserved_staking_rewards",
             "Network stake",
-            related=(Related(NodeStake, same("consensus_timestamp"), "Nodes", most=50),),
+            related=(Related(NodeStake, join_on("consensus_timestamp"), "Nodes", limit=50),),
         ),
         NodeStake: Table("consensus_timestamp node_id epoch_day stake stake_rewarded reward_rate"),
     },

@@ -37,13 +37,13 @@ def address_book() -> bytes | None:
     for later in FOLDER.glob(f"{network}-*.bin"):
         books[int(later.stem.rpartition("-")[2])] = later
     start = config.value("importer.startDate")
-    newest = max(at for at in books if at <= (timestamp.of_instant(start) if start else 0))
+    newest = max(at for at in books if at <= (timestamp.parse_iso(start) if start else 0))
     return books[newest].read_bytes() if books[newest].is_file() else None
 
 
 def _initial(path: str) -> bytes:
     """Return the book of importer.initialAddressBook. Errors: OperatorError when it is not a book."""
-    variable = config.described("importer.initialAddressBook").variable
+    variable = config.lookup("importer.initialAddressBook").variable
     try:
         book = Path(path).read_bytes()
         if not read_address_book(path, book):

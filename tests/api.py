@@ -66,7 +66,7 @@ def route_of(path: str) -> str | None:
 class Api:
     """`cached`: whether the response cache is on, as the settings want it when the first request is made.
 
-    `budgeted`: whether requests keep to their budget of statements; tables divided by month take more.
+    `budgeted`: whether requests keep to their budget of statements; tables partitioned by month take more.
     """
 
     def __init__(self, cached: bool = False, budgeted: bool = True) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from psycopg import sql
 
-from mirror.core.config.database import connection_of
+from mirror.core.config.database import parse_url
 from mirror.core.db.distribution import cluster, distributing
 
 VARIABLE = "MIRROR_CITUS_URL"
@@ -25,7 +25,7 @@ SETTINGS = {"db.url": URL, "db.distributed": True, "db.shardCount": 4, "db.hashS
 
 def connection_settings() -> dict[str, Any]:
     """Return Django's settings of a connection to the coordinator."""
-    return connection_of(URL, VARIABLE)
+    return parse_url(URL, VARIABLE)
 
 
 def url_of(name: str, worker: cluster.Worker | None = None) -> str:
@@ -82,7 +82,7 @@ def drop(name: str) -> None:
 def distribute_own() -> None:
     """Distribute the test database that Django has made on the coordinator."""
     join(connection.settings_dict["NAME"])
-    distributing.arrange()
+    distributing.distribute_if_configured()
 
 
 def leave(name: str) -> None:

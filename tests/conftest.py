@@ -29,7 +29,7 @@ from ledger.queries import chain_ids, fee_schedules
 from mirror.core import config
 from mirror.core.db import loaded_ranges
 from mirror.core.db.backend.base import DatabaseWrapper
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from network.queries import simple_fees
 from tests import cluster, sessions
@@ -64,7 +64,7 @@ _MEMORY_BYTES = 6 << 30
 
 
 def _server(folder: Path) -> Server:
-    return Server(place(folder), configuration=_UNSAFE_BUT_FAST)
+    return Server(server_paths(folder), configuration=_UNSAFE_BUT_FAST)
 
 
 def _remove(folder: Path) -> None:
@@ -235,7 +235,7 @@ def django_db_modify_db_settings(
         return
     server = _server(request.config.stash[_FOLDER])
     with server.in_use():
-        connections.databases["default"]["HOST"] = str(server.place.socket)
+        connections.databases["default"]["HOST"] = str(server.paths.socket)
         yield
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mirror.core.processes import process_table
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from tests.waiting import PATIENCE_SECONDS, PATIENT_ENVIRONMENT, wait_until
 
@@ -96,7 +96,7 @@ class Node:
 
     @property
     def server(self) -> Server:
-        return Server(place(self.folder))
+        return Server(server_paths(self.folder))
 
     def get(self, path: str) -> tuple[int, bytes]:
         try:

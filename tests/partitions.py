@@ -1,4 +1,4 @@
-"""Databases of a test's own, whose growing tables may be divided by month."""
+"""Databases of a test's own, whose tables may be partitioned by month."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,24 +9,24 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.partitions import making, months
-from mirror.core.db.partitions.catalogue import growing_tables, partitions
+from mirror.core.db.partitions.catalogue import partitionable_tables, partitions
 from mirror.node.start import tables
 from tests.ledger.ingest.load import settings
 
 
 @contextmanager
-def own_database(*, divided: bool, template: str | None = None) -> Iterator[None]:
-    """A database like that of the tests, without rows, with divided tables or not; or one like `template`."""
+def own_database(*, partitioned: bool, template: str | None = None) -> Iterator[None]:
+    """A database like that of the tests, its tables partitioned or not; or a copy of `template`."""
     name = connection.settings_dict["NAME"]
     with _copied(template or name, f"{name}_own"):
-        if divided and template is None:
+        if partitioned and template is None:
             divide_all()
         yield
 
 
 @contextmanager
 def template(fill: Callable[[], object]) -> Iterator[str]:
-    """A database with divided tables that `fill` fills, to be copied, which is much faster: its name."""
+    """A database with partitioned tables that `fill` fills, to be copied, which is much faster: its name."""
     name = connection.settings_dict["NAME"]
     made = f"{name}_template"
     try:
@@ -87,11 +87,11 @@ def divide_all() -> None:
 
 
 def cut(times: list[int]) -> None:
-    """Replace the months of divided tables without rows by partitions that end at each of these times."""
+    """Replace the months of partitioned tables without rows by partitions that end at each of these times."""
     with transaction.atomic(), connection.cursor() as cursor:
-        for table in growing_tables():
+        for table in partitionable_tables():
             for lower, upper in zip(times, times[1:], strict=False):
-                making.make(table, lower, upper)
+                making.create_partition(table, lower, upper)
             for partition in partitions(table):
                 if partition.lower >= times[-1]:
                     cursor.execute(f"drop table {partition.name}")

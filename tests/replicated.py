@@ -14,10 +14,10 @@ from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement, shared_state
 from mirror.core.db.replicas.reading import Reader
 from mirror.core.db.replicas.servers import Server as Place
-from mirror.core.db.replicas.shared_state import Board
+from mirror.core.db.replicas.shared_state import Scoreboard
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from tests.waiting import wait_until
 
@@ -40,7 +40,7 @@ class Replicated:
         self._configuration = {**configuration, **_CONFIGURATION}
         self.primary_folder, self.replica_folder = primary, replica
         self.primary, self.replica = (
-            Server(place(folder), configuration=self._configuration) for folder in (primary, replica)
+            Server(server_paths(folder), configuration=self._configuration) for folder in (primary, replica)
         )
 
     def started(self) -> "Replicated":
@@ -55,7 +55,7 @@ class Replicated:
 
     def can_copy(self) -> bool:
         """Return whether there is the program that makes a replica."""
-        return (cluster.binaries(self.primary.place) / "pg_basebackup").exists()
+        return (cluster.binaries(self.primary.paths) / "pg_basebackup").exists()
 
     def restart(self) -> None:
         """Start the replica again."""
@@ -71,18 +71,18 @@ class Replicated:
                 server.stop()
 
     def _start(self, server: Server) -> None:
-        cluster.make_home(server.place)
-        server.revive()
+        cluster.make_home(server.paths)
+        server.restart()
 
     def _copy(self) -> None:
         """Copy the primary by PostgreSQL's own program, as an operator does."""
-        ours = self.replica.place
+        ours = self.replica.paths
         cluster.make_home(ours)
         ours.account.make_folder(ours.data)
         command = [
             cluster.binaries(ours) / "pg_basebackup",
             "-h",
-            self.primary.place.socket,
+            self.primary.paths.socket,
             "-U",
             "postgres",
         ]
@@ -97,7 +97,7 @@ class Replicated:
 
     def on(self, server: Server, statement: str, values: Any = ()) -> list[Any]:
         """Run a statement as the superuser."""
-        address = f"host={server.place.socket} user=postgres dbname={DATABASE}"
+        address = f"host={server.paths.socket} user=postgres dbname={DATABASE}"
         with psycopg.connect(address, autocommit=True) as connection:
             cursor = connection.execute(statement, values)
             return cursor.fetchall() if cursor.description else []
@@ -132,7 +132,7 @@ class Replicated:
             Place(
                 number,
                 name,
-                {**default, "HOST": str(server.place.socket), "NAME": DATABASE, "USER": ROLE},
+                {**default, "HOST": str(server.paths.socket), "NAME": DATABASE, "USER": ROLE},
                 server is self.primary,
             )
             for number, (name, server) in enumerate((("replica", self.replica), ("primary", self.primary)))
@@ -142,16 +142,16 @@ class Replicated:
     def reading(self) -> Iterator[Reader]:
         """Have this process read from the replica in the block."""
         places = self.places()
-        reader = Reader(places, Board(shared_state.made(len(places)), len(places)))
+        reader = Reader(places, Scoreboard(shared_state.create(len(places)), len(places)))
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
         block_requirement.reader = reader
-        sql.fetch_by(reader.fetch)
+        sql.set_fetcher(reader.fetch)
         try:
             yield reader
         finally:
             block_requirement.reader = None
-            sql.fetch_by(None)
+            sql.set_fetcher(None)
             for session in (own.sessions or {}).values():
                 session.close()
             own.sessions = own.preferred = None

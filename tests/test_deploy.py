@@ -16,7 +16,7 @@ from django.urls import resolve
 
 from mirror.core.config import load
 from mirror.core.config.reverse_proxies import is_within
-from mirror.core.config.setting import variable_of
+from mirror.core.config.setting import variable_name
 from mirror.web.sdk_ports import DEFAULTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,7 +122,7 @@ def test_a_unit_of_systemd_starts_one_of_our_commands(unit: Path):
 
     assert get_commands()[commands(lines["ExecStart"])[0]] == "mirror"
     name, _, folder = lines["Environment"].partition("=")
-    assert (name, folder) == (variable_of("data"), f"/var/lib/{lines['StateDirectory']}")
+    assert (name, folder) == (variable_name("data"), f"/var/lib/{lines['StateDirectory']}")
     assert lines["Documentation"].removeprefix("file:///opt/ledger-mirror/") == "mirror/docs/deploy.md"
 
 

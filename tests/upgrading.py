@@ -30,4 +30,4 @@ def upgrade(*names: str, newest: int = ALL_TIME) -> list[Remaining]:
     names = names or tuple(remaining.names())
     assert runner.run(lambda state: None, threading.Event())
     assert not remaining.names()
-    return [remaining.of(name) for name in names]
+    return [remaining.get(name) for name in names]

@@ -26,7 +26,7 @@ PATIENT_SETTINGS: dict[str, Any] = {
 }
 #: The same as environment variables, for a node in a process of its own.
 PATIENT_ENVIRONMENT = {
-    config.described(name).variable: f"{seconds:.0f}s" for name, seconds in PATIENT_SETTINGS.items()
+    config.lookup(name).variable: f"{seconds:.0f}s" for name, seconds in PATIENT_SETTINGS.items()
 }
 
 _LOOK_SECONDS = 0.02

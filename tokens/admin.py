@@ -17,7 +17,7 @@ from ledger.models import (
 )
 from mirror.core.admin.filters import conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
-from mirror.core.admin.related import Related, add_related, same
+from mirror.core.admin.related import Related, add_related, join_on
 from mirror.core.admin.tables import Table, register_tables
 from tokens.models import (
     AssessedCustomFee,
@@ -39,17 +39,17 @@ _MIN_LETTERS = 3
 
 @admin.register(Token)
 class TokenAdmin(ReadOnlyAdmin):
-    of_entity = True
+    is_entity = True
     list_display = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
-    search_also = "part of a name"
+    extra_search = "part of a name"
     related = (
-        Related(TokenAccount, same("token_id"), "Holders"),
-        Related(Nft, same("token_id"), "Serials"),
-        Related(CustomFee, same(entity_id="token_id"), "Custom fees"),
-        Related(TokenHistory, same("token_id"), "Earlier versions"),
+        Related(TokenAccount, join_on("token_id"), "Holders"),
+        Related(Nft, join_on("token_id"), "Serials"),
+        Related(CustomFee, join_on(entity_id="token_id"), "Custom fees"),
+        Related(TokenHistory, join_on("token_id"), "Earlier versions"),
     )
 
-    def search_everywhere(self, text: str) -> Iterable[Q]:
+    def global_search(self, text: str) -> Iterable[Q]:
         yield from conditions(Token, ("token_id",), text)
         if "\0" not in text:
             # Index: token__symbol (symbol, token_id).
@@ -97,12 +97,12 @@ register_tables(
 
 add_related(
     Transaction,
-    Related(TokenTransfer, same("consensus_timestamp"), "Token transfers", most=50),
+    Related(TokenTransfer, join_on("consensus_timestamp"), "Token transfers", limit=50),
     after=CryptoTransfer,
 )
 add_related(
     Transaction,
-    Related(AssessedCustomFee, same("consensus_timestamp"), "Custom fees charged"),
+    Related(AssessedCustomFee, join_on("consensus_timestamp"), "Custom fees charged"),
     after=StakingRewardTransfer,
 )
 add_related(

@@ -16,7 +16,7 @@ from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Timestamp, page_of
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Timestamp, page_type
 
 _OPERATIONS = ("UNKNOWN", "CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2")
 _CALL_TYPES = dict(enumerate(("NO_ACTION", "CALL", "CREATE", "PRECOMPILE", "SYSTEM")))
@@ -97,7 +97,7 @@ class Actions(ReadView):
     These are its calls and creations within each other, with their gas and outcome.
     """
 
-    parameters, max_age, answers = ActionParameters, 600, page_of("Actions", actions=ActionJson)
+    parameters, max_age, answers = ActionParameters, 600, page_type("Actions", actions=ActionJson)
     paging = {"index": "index"}
 
     def read(self, parameters: ActionParameters, transaction_id_or_hash: str) -> Response:

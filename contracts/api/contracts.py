@@ -39,7 +39,7 @@ from mirror.core.values.json_types import (
     KeyJson,
     Timestamp,
     TimestampRangeJson,
-    page_of,
+    page_type,
 )
 
 _HEX_DIGITS = 40  # of an EVM address
@@ -141,7 +141,7 @@ class Contracts(ReadView):
     Newest first, without their code.
     """
 
-    parameters, max_age, answers = ContractsParameters, 10, page_of("Contracts", contracts=ContractJson)
+    parameters, max_age, answers = ContractsParameters, 10, page_type("Contracts", contracts=ContractJson)
     paging = {"contract.id": "contract_id"}
 
     def read(self, parameters: ContractsParameters) -> Response:
@@ -160,7 +160,7 @@ class ContractOfIdOrAddress(OfContract):
 
     def read(self, parameters: ContractParameters, contract: str) -> ContractWithCodeJson:
         name = read_contract(contract)
-        versions = VersionRange.of(Bounds.of(parameters.timestamp)) if parameters.timestamp else None
+        versions = VersionRange.of(Bounds.combine(parameters.timestamp)) if parameters.timestamp else None
         known = name.evm_address if isinstance(name, ContractAddress) else name
         row = not_loaded.found(queries.contract(_WITH_CODE, known, versions))
         *members, file_id, created, initcode, runtime_bytecode = row

@@ -33,7 +33,7 @@ from mirror.core.values.json_types import (
     Page,
     Timestamp,
     TimestampRangeJson,
-    page_of,
+    page_type,
 )
 
 _WORD = 32
@@ -76,7 +76,7 @@ def slots(
     parameters: HookStorageParameters, query: Query, owner_id: int, hook_id: int
 ) -> tuple[list[Slot], bytes | None]:
     """Return a page of slots, and the key after which it continues if it came to no end."""
-    found = Bounds.of(parameters.key)
+    found = Bounds.combine(parameters.key)
     if not parameters.timestamp:
         return queries.storage_now(
             owner_id,
@@ -166,12 +166,12 @@ class Hooks(SpringOfAccount):
     A hook is code of a contract that decides about transfers of its owner.
     """
 
-    parameters, max_age, answers = HookParameters, 1, page_of("Hooks", hooks=HookJson)
+    parameters, max_age, answers = HookParameters, 1, page_type("Hooks", hooks=HookJson)
     paging = {"hook.id": "hook_id"}
     account_part = "ownerId"
 
     def read(self, parameters: HookParameters, account: AccountName) -> Response:
-        owner_id, hook_ids = spring_account_id(account), Bounds.of(parameters.hook_id)
+        owner_id, hook_ids = spring_account_id(account), Bounds.combine(parameters.hook_id)
         rows = queries.hooks(HOOK.columns, owner_id, hook_ids, self.query)
         return self.page("hooks", [HOOK.json(row) for row in rows])
 

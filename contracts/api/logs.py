@@ -27,7 +27,7 @@ from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.rest.parameters.query_string import Texts
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.ethereum import stripped
-from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_of
+from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_type
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 
 # The largest index that a log can have.
@@ -81,7 +81,7 @@ def _problem_of(comparisons: Sequence[Comparison]) -> str | None:
         return None
     if "eq" in operators:
         return "Cannot combine eq with ne, gt, gte, lt, or lte for timestamp param"
-    bounds = Bounds.of(comparisons)
+    bounds = Bounds.combine(comparisons)
     if bounds.lower is None or bounds.upper is None:
         return "Timestamp range must have gt (or gte) and lt (or lte), or eq operator"
     longest = nanoseconds("rest.query.maxTimestampRange")
@@ -156,7 +156,7 @@ def full_log_json(log: Log) -> Answer:
     return answer
 
 
-LogsJson = page_of("Logs", logs=FullLogJson)
+LogsJson = page_type("Logs", logs=FullLogJson)
 
 
 # VIEWS

@@ -39,7 +39,7 @@ from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, re
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, InvalidValueMessage, ParameterSet
 from mirror.core.rest.parameters.query_string import Texts
 from mirror.core.values import timestamp
-from mirror.core.values.json_types import page_of
+from mirror.core.values.json_types import page_type
 
 
 # PARAMETERS
@@ -151,7 +151,7 @@ def selection_of(parameters: ResultsParameters, contract_id: int | None = None) 
     if parameters.block_hash or parameters.block_number:
         block = (parameters.block_hash or parameters.block_number)[-1].value
     return Selection(
-        Bounds.of(parameters.timestamp),
+        Bounds.combine(parameters.timestamp),
         block,
         contract_id,
         _senders_of(parameters),
@@ -167,7 +167,7 @@ def _senders_of(parameters: ResultsParameters) -> Bounds | None:
     ids = ids_of_evm_addresses(addresses) if addresses else {}
     if any(address not in ids for address in addresses):
         raise NotFound(detail=not_loaded.entity())
-    return Bounds.of(
+    return Bounds.combine(
         Comparison(operator, only(ids[bytes(name)]) if isinstance(name, EvmAddress) else name)
         for operator, name in parameters.sender
     )
@@ -191,7 +191,7 @@ class ResultsOfContract(OfContract):
     """
 
     parameters = ResultsOfContractParameters
-    answers = page_of("ResultsOfContract", results=ResultJson)
+    answers = page_type("ResultsOfContract", results=ResultJson)
     paging = {"timestamp": "timestamp"}
 
     def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
@@ -210,7 +210,7 @@ class Results(ReadView):
     """
 
     parameters, max_age = ResultsParameters, 10
-    answers = page_of("Results", results=FullResultJson)
+    answers = page_type("Results", results=FullResultJson)
     paging = {"timestamp": "timestamp"}
 
     def read(self, parameters: ResultsParameters) -> Response:

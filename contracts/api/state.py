@@ -19,10 +19,10 @@ from mirror.core.db.sql.query import Query
 from mirror.core.rest.paging.keyset import KeysetPagination
 from mirror.core.rest.paging.links import classic_link
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, refuse_ne
+from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, reject_ne
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.ethereum import stripped
-from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_of
+from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Timestamp, page_type
 
 _WORD_LENGTH = 32
 
@@ -90,11 +90,11 @@ class State(OfContract):
     With `timestamp` as they were at that time.
     """
 
-    parameters, answers = StateParameters, page_of("State", state=ContractSlotJson)
+    parameters, answers = StateParameters, page_type("State", state=ContractSlotJson)
     paging = {"slot": "slot"}
 
     def read(self, parameters: StateParameters, contract: str) -> Response:
-        refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        reject_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("state", [])

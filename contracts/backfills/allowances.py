@@ -7,7 +7,7 @@ backfill makes sure that it is done once.
 from ledger.ingest.rows.persist import Persist
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 
@@ -50,10 +50,10 @@ _MOVE = f"""
     where a.owner = total.owner and a.spender = total.spender"""
 
 
-def move(piece: Piece) -> int:
+def move(keys: KeyRange) -> int:
     system_contract = config.own_id(TOKEN_SYSTEM_CONTRACT_NUM)
-    statements.execute(_LOCK, piece._asdict() | {"system_contract": system_contract})
-    return changed(_MOVE, piece, system_contract=system_contract)
+    statements.execute(_LOCK, keys._asdict() | {"system_contract": system_contract})
+    return execute_range(_MOVE, keys, system_contract=system_contract)
 
 
 SPENT_BY_CONTRACTS = Backfill(

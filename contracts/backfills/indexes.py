@@ -11,7 +11,7 @@ from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
 # A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
@@ -83,11 +83,11 @@ _RENUMBER = f"""
     select (select count(*) from renumbered_result) + (select count(*) from renumbered_log)"""
 
 
-def renumber(piece: Piece) -> int:
-    added = transfers.add(piece)
+def renumber(keys: KeyRange) -> int:
+    added = transfers.add(keys)
     renumbered = statements.value(
         _RENUMBER,
-        piece._asdict()
+        keys._asdict()
         | {
             "types": list(CONTRACT_TYPES),
             "hooks": config.own_id(HOOKS_NUM),

@@ -7,7 +7,7 @@ from contracts.handlers.synthetic import TRANSFER
 from ledger.handlers.transaction import SUBMIT_MESSAGE
 from ledger.ingest.rows.persist import Persist
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
 _NODES_LOG_SINCE = 1_772_316_000_000_000_000
@@ -59,12 +59,12 @@ _FIRST_FEE = """
     where jsonb_typeof(f.fixed_fees) = 'array' and f.fixed_fees <> '[]'"""
 
 
-def mark(piece: Piece) -> int:
-    return changed(_MARK, piece, transfer=TRANSFER)
+def mark(keys: KeyRange) -> int:
+    return execute_range(_MARK, keys, transfer=TRANSFER)
 
 
-def delete_duplicates(piece: Piece) -> int:
-    return changed(_DELETE_DUPLICATES, piece, transfer=TRANSFER)
+def delete_duplicates(keys: KeyRange) -> int:
+    return execute_range(_DELETE_DUPLICATES, keys, transfer=TRANSFER)
 
 
 SYNTHETIC = Backfill(name="synthetic_logs", table="contract_log", change=mark)
@@ -79,8 +79,8 @@ DUPLICATES = Backfill(
 # HASHES
 
 
-def add_hashes(piece: Piece) -> int:
-    return changed(_INSERT_HASHES, piece, type=SUBMIT_MESSAGE)
+def add_hashes(keys: KeyRange) -> int:
+    return execute_range(_INSERT_HASHES, keys, type=SUBMIT_MESSAGE)
 
 
 def _first_fee() -> int | None:

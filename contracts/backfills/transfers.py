@@ -30,7 +30,7 @@ from ledger.ingest.rows.persist import Persist
 from ledger.stream.record.item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Piece
+from mirror.core.db.backfill import KeyRange
 from mirror.core.values import entity_id
 
 # The call that a log belongs to is that of a hook, or the parent, if the item ran a contract; else the item
@@ -129,7 +129,7 @@ class _Added:
     of_contracts: list[tuple[int, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
 
 
-def add(piece: Piece) -> int:
+def add(keys: KeyRange) -> int:
     """Insert the logs that a piece of blocks lacks, and give the others of these blocks their index."""
     persist = Persist()
     if not persist.synthetic_contract_logs:
@@ -145,13 +145,13 @@ def add(piece: Piece) -> int:
         "few_lists": FEW_LISTS,
         "transfer": TRANSFER,
     }
-    lacking = map(_Moved._make, statements.rows(_LACKING, piece._asdict() | values))
+    lacking = map(_Moved._make, statements.rows(_LACKING, keys._asdict() | values))
     added = _logs(lacking, persist.synthetic_evm_addresses)
     if not added.by_block:
         return 0
     _add_blooms(added)
-    count = _insert(piece, added)
-    add_hashes(piece)
+    count = _insert(keys, added)
+    add_hashes(keys)
     return count
 
 
@@ -202,7 +202,7 @@ def _add_blooms(added: _Added) -> None:
                 statements.execute(f"update {table} set {bloom} = %s where {key} = %s", [after, at])
 
 
-def _insert(piece: Piece, added: _Added) -> int:
+def _insert(keys: KeyRange, added: _Added) -> int:
     moved: list[tuple[int, int, int]] = []
     logs: list[dict[str, Any]] = []
     for block, lacking in added.by_block.items():
@@ -219,7 +219,7 @@ def _insert(piece: Piece, added: _Added) -> int:
                 moved.append((*log, index))
     if moved:
         statements.execute(_MOVE, [list(column) for column in zip(*moved, strict=True)])
-        statements.execute(_SETTLE, piece._asdict())
+        statements.execute(_SETTLE, keys._asdict())
     with connection.cursor() as cursor:
         cursor.executemany(_INSERT, logs)
     return len(logs) + len(moved)

@@ -7,7 +7,7 @@ it by in_weibars.
 import json
 
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 from mirror.core.values import ethereum
 from mirror.core.values.ethereum import InvalidEthereumData
 
@@ -24,9 +24,9 @@ _UPDATE = """
     where t.consensus_timestamp = c.at"""
 
 
-def decode(piece: Piece) -> int:
+def decode(keys: KeyRange) -> int:
     changes = []
-    for at, data in statements.rows(_ROWS, piece._asdict()):
+    for at, data in statements.rows(_ROWS, keys._asdict()):
         try:
             decoded = ethereum.decode(bytes(data))
         except InvalidEthereumData:

@@ -67,7 +67,7 @@ class Blooms:
 def bloom_of(log: dict[str, Any], address: bytes) -> bytes:
     """Return the bloom of a log's row; `address` is that of its contract."""
     topics = [log[name] for name in _TOPICS if log[name] is not None]
-    return log_bloom.of_log(address.rjust(_ADDRESS_LENGTH, b"\0"), topics)
+    return log_bloom.create_bloom(address.rjust(_ADDRESS_LENGTH, b"\0"), topics)
 
 
 def united(bloom: bytes | None, of_log: bytes) -> bytes:

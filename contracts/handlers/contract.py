@@ -99,7 +99,7 @@ def contract_delete(item: RecordItem, batch: Batch) -> None:
     body = item.body.contractDeleteInstance
     obtainer = 0
     if body.HasField("transferAccountID"):
-        obtainer = entity_id.of_account(body.transferAccountID)
+        obtainer = entity_id.from_account(body.transferAccountID)
     elif body.HasField("transferContractID"):
         obtainer = batch.lookup.contract(body.transferContractID)
         if not obtainer:
@@ -139,7 +139,7 @@ def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
     A bytecode sidecar without init code comes from a block: there the init code is in the file alone.
     """
     body = item.body.contractCreateInstance
-    file = entity_id.of_file(body.fileID) if body.HasField("fileID") else 0
+    file = entity_id.from_file(body.fileID) if body.HasField("fileID") else 0
     batch.mention(file)
     initcode = body.initcode if body.HasField("initcode") else None
     runtime = None
@@ -171,13 +171,13 @@ def _code_of_parent(parent: RecordItem, file: int, initcode: bytes | None) -> tu
     if parent.transaction_type == CONTRACT_CREATE:
         body = parent.body.contractCreateInstance
         if not file and body.HasField("fileID"):
-            file = entity_id.of_file(body.fileID)
+            file = entity_id.from_file(body.fileID)
         elif initcode is None and body.HasField("initcode"):
             initcode = body.initcode
     elif parent.transaction_type == ETHEREUM:
         ethereum = parent.body.ethereumTransaction
         if not file and ethereum.HasField("call_data"):
-            file = entity_id.of_file(ethereum.call_data)
+            file = entity_id.from_file(ethereum.call_data)
         elif initcode is None and parent.ethereum is not None:
             initcode = parent.ethereum.call_data
     return file, initcode

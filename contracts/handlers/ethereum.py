@@ -28,7 +28,7 @@ _SAME = (
 def ethereum_contract(item: RecordItem, batch: Batch) -> int:
     """Return the contract that the function result names by number."""
     result = item.function_result
-    return entity_id.of_contract(result.contractID) if result is not None else 0
+    return entity_id.from_contract(result.contractID) if result is not None else 0
 
 
 @handles("ETHEREUMTRANSACTION", any_result=True)
@@ -48,7 +48,7 @@ def ethereum_transaction(item: RecordItem, batch: Batch) -> None:
     except InvalidEthereumData as error:
         batch.recoverable(item, f"its Ethereum transaction can't be decoded: {error}")
         return
-    call_data_file = entity_id.of_file(body.call_data) if body.HasField("call_data") else 0
+    call_data_file = entity_id.from_file(body.call_data) if body.HasField("call_data") else 0
     if isinstance(call_data_file, OutOfRangeEntityId):
         batch.recoverable(item, f"its call data can't be in any file: {call_data_file.problem}")
         return
@@ -99,7 +99,7 @@ def _set_nonce(item: RecordItem, batch: Batch, decoded: EthereumData) -> None:
     result = item.function_result
     if result is None or not result.HasField("sender_id"):
         return
-    sender = entity_id.of_account(result.sender_id)
+    sender = entity_id.from_account(result.sender_id)
     if not sender:
         return
     batch.mention(sender)

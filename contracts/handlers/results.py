@@ -131,7 +131,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
     if item.hapi_version < NODE_LOGS_SINCE:
         batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
-        batch.rows_of(ContractTransactionHash).append(
+        batch.rows_for(ContractTransactionHash).append(
             (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
         )
     return row
@@ -164,7 +164,7 @@ def _requested_by_ethereum(
     parameters = ethereum.call_data
     body = item.body.ethereumTransaction
     if not parameters and body.HasField("call_data"):
-        parameters = batch.files.decoded(entity_id.of_file(body.call_data), item.consensus_timestamp) or b""
+        parameters = batch.files.decoded(entity_id.from_file(body.call_data), item.consensus_timestamp) or b""
     amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
     if result is not None:
         result.amount, result.gas, result.functionParameters = amount, ethereum.gas_limit, parameters
@@ -194,7 +194,7 @@ def _gas_consumed(
 def _sender(item: RecordItem, batch: Batch, result: Any | None) -> int | None:
     if result is None or not result.HasField("sender_id"):
         return item.payer_account_id
-    sender = entity_id.of_account(result.sender_id)
+    sender = entity_id.from_account(result.sender_id)
     batch.mention(sender)
     return sender or None
 
@@ -237,7 +237,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
         )
         batch.mention(entity)
         if body is not None:
-            batch.upsert(Contract, id=entity, file_id=entity_id.of_file(body.fileID) or None)
+            batch.upsert(Contract, id=entity, file_id=entity_id.from_file(body.fileID) or None)
     return created
 
 
@@ -268,7 +268,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
                 False,  # synthetic
             ]
         )
-    batch.rows_of(ContractLog).extend(rows)
+    batch.rows_for(ContractLog).extend(rows)
     return rows
 
 
@@ -292,4 +292,4 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
 def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
     """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
     at, payer = item.consensus_timestamp, item.payer_account_id
-    batch.rows_of(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])
+    batch.rows_for(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])

@@ -74,7 +74,7 @@ def _state_changes(
 ) -> None:
     at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
-    add, change_state = batch.rows_of(ContractStateChange).append, batch.changes_of(ContractState).add
+    add, change_state = batch.rows_for(ContractStateChange).append, batch.changes_for(ContractState).add
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
@@ -149,7 +149,7 @@ def _party(item: RecordItem, batch: Batch, action: Any, role: str) -> tuple[str 
     kind = action.WhichOneof(role)
     if kind is None or kind == "targeted_address":
         return kind, None
-    encoded = entity_id.of_contract if kind.endswith("contract") else entity_id.of_account
+    encoded = entity_id.from_contract if kind.endswith("contract") else entity_id.from_account
     entity = encoded(getattr(action, kind))
     if isinstance(entity, OutOfRangeEntityId):
         batch.recoverable(item, f"the {role} of a contract action is impossible: {entity.problem}")

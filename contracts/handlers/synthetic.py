@@ -80,18 +80,18 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
         return
     if persist.synthetic_contract_logs and (persist.synthetic_contract_logs_multi or len(lists) <= FEW_LISTS):
         for transfers in lists:
-            token = entity_id.of_token(transfers.token)
+            token = entity_id.from_token(transfers.token)
             if transfers.transfers:
                 _units_moved(item, batch, token, transfers.transfers)
             if of_contract:
                 continue
             for transfer in transfers.nftTransfers:
-                sender = account_topic(entity_id.of_account(transfer.senderAccountID))
-                receiver = account_topic(entity_id.of_account(transfer.receiverAccountID))
+                sender = account_topic(entity_id.from_account(transfer.senderAccountID))
+                receiver = account_topic(entity_id.from_account(transfer.receiverAccountID))
                 number = number_bytes(transfer.serialNumber)
                 _add(item, batch, _Log(token, TRANSFER, sender, receiver, number))
     if persist.synthetic_contract_results and not of_contract:
-        _add_result(item, batch, entity_id.of_token(lists[0].token), _TRANSFER_CALL)
+        _add_result(item, batch, entity_id.from_token(lists[0].token), _TRANSFER_CALL)
 
 
 @handles("CRYPTOAPPROVEALLOWANCE")
@@ -107,7 +107,10 @@ def allowance_logs(item: RecordItem, batch: Batch) -> None:
         _serials_approved(item, batch, body.nftAllowances)
         granted: set[tuple[int, int, int]] = set()
         for allowance, owner in _owned(item, batch, body.tokenAllowances):
-            spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+            spender, token = (
+                entity_id.from_account(allowance.spender),
+                entity_id.from_token(allowance.tokenId),
+            )
             if (owner, spender, token) not in granted:
                 granted.add((owner, spender, token))
                 amount = number_bytes(allowance.amount)
@@ -123,8 +126,8 @@ def deleted_allowance_logs(item: RecordItem, batch: Batch) -> None:
     if not batch.persist.synthetic_contract_logs or item.record.WhichOneof("body") is not None:
         return
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
-        owner = entity_id.of_account(allowance.owner) or item.payer_account_id
-        token = entity_id.of_token(allowance.token_id)
+        owner = entity_id.from_account(allowance.owner) or item.payer_account_id
+        token = entity_id.from_token(allowance.token_id)
         for serial in allowance.serial_numbers:
             _add(item, batch, _Log(token, APPROVAL, account_topic(owner), b"", number_bytes(serial)))
 
@@ -185,7 +188,7 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
     for_all: set[tuple[int, int, int]] = set()
     serials: set[tuple[int, int]] = set()
     for allowance, owner in _owned(item, batch, allowances):
-        spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+        spender, token = entity_id.from_account(allowance.spender), entity_id.from_token(allowance.tokenId)
         sides = account_topic(owner), account_topic(spender)
         has_for_all = allowance.HasField("approved_for_all")
         if has_for_all and (owner, spender, token) not in for_all:

@@ -4,10 +4,10 @@ from django.db import models
 
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import EntityType
-from mirror.core.db.schema.tables import GrowingTable
+from mirror.core.db.schema.tables import PartitionableTable
 
 
-class ContractAction(GrowingTable, models.Model):
+class ContractAction(PartitionableTable, models.Model):
     """One call or creation inside a contract transaction, in order of `index`.
 
     Written from action sidecars.

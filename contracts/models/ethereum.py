@@ -3,10 +3,10 @@
 from django.db import models
 
 from mirror.core.db.schema import fields
-from mirror.core.db.schema.tables import GrowingTable
+from mirror.core.db.schema.tables import PartitionableTable
 
 
-class EthereumTransaction(GrowingTable, models.Model):
+class EthereumTransaction(PartitionableTable, models.Model):
     """The decoded RLP of one Ethereum transaction. Written by ETHEREUMTRANSACTION.
 
     Prices and value are weibars as the RLP has them; value is signed. In a row of an older release, where

@@ -106,10 +106,10 @@ class HookStorage(models.Model):
                 " else e.created_timestamp end"
             )
         },
-        noted={"restarted": "bool"},
+        staged_only={"restarted": "bool"},
         history=False,
         # What a write does depends on whether the slot was freed before.
-        regroups=False,
+        is_associative=False,
     )
 
     pk = models.CompositePrimaryKey("owner_id", "hook_id", "key")

@@ -6,7 +6,7 @@ from django.db.models.lookups import IsNull
 
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import Compared, GrowingTable
+from mirror.core.db.schema.tables import Compared, PartitionableTable
 
 #: The first bytes of a topic that its index holds: enough to tell topics apart, and a third of the room.
 TOPIC_PREFIX = 8
@@ -24,7 +24,7 @@ def _topic_index(topic: str) -> Index:
     )
 
 
-class ContractLog(GrowingTable, models.Model):
+class ContractLog(PartitionableTable, models.Model):
     """One log of a contract, or a synthetic one of a token transfer, for Ethereum tools.
 
     Written with contract_result; `index` counts within the block. Topics lack leading zero bytes.

@@ -5,10 +5,10 @@ from django.db import models
 
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import HashIndex, Index
-from mirror.core.db.schema.tables import GrowingTable, KeylessTable
+from mirror.core.db.schema.tables import KeylessTable, PartitionableTable
 
 
-class ContractResult(GrowingTable, models.Model):
+class ContractResult(PartitionableTable, models.Model):
     """The result of one contract call or creation.
 
     Written by CONTRACTCALL, CONTRACTCREATEINSTANCE, ETHEREUMTRANSACTION and any other transaction whose
@@ -47,7 +47,7 @@ class ContractResult(GrowingTable, models.Model):
         ]
 
 
-class ContractTransaction(GrowingTable, models.Model):
+class ContractTransaction(PartitionableTable, models.Model):
     """One contract that took part in a contract transaction, or its payer. Written with contract_result."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "entity_id")

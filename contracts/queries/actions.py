@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from contracts.queries.searches import Search
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import fetch, fetch_one
 from mirror.core.db.sql.query import Query
 
@@ -46,7 +46,7 @@ def actions(search: Search, query: Query) -> list[Action] | None:
         from found left join lateral (
             select * from contract_action a
             where a.consensus_timestamp = found.consensus_timestamp
-                {also(search.times, "a.consensus_timestamp")}
+                {and_months(search.times, "a.consensus_timestamp")}
                 and a.payer_account_id = found.payer_account_id {query.where.and_sql}
             order by index {query.direction} limit {query.limit:d}
         ) a on true
@@ -67,8 +67,8 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
     # Index: the primary key (consensus_timestamp, index, payer_account_id), on the payer's machine.
     statement = f"""
         select consensus_timestamp, {_COLUMNS} from contract_action a
-        where consensus_timestamp = %s and payer_account_id = %s {also(search.times, "consensus_timestamp")}
-            {query.where.and_sql}
+        where consensus_timestamp = %s and payer_account_id = %s
+            {and_months(search.times, "consensus_timestamp")} {query.where.and_sql}
         order by index {query.direction} limit {query.limit:d}
     """
     return [Action._make(row) for row in fetch(statement, (at, payer, *query.where.values))]

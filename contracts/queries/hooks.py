@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.stepwise_scan import STEPS, step_by_step
+from mirror.core.db.sql.stepwise_scan import STEPS, scan_stepwise
 
 
 class Slot(NamedTuple):
@@ -69,7 +69,7 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[
         more = bool(rows) and rows[-1][4] == STEPS
         return _slots([row[:3] for row in rows if not row[3]]), rows[-1][0] if more else None
 
-    return step_by_step(read, query.limit)
+    return scan_stepwise(read, query.limit)
 
 
 def storage_at(
@@ -126,7 +126,7 @@ def storage_at(
         more = bool(rows) and rows[-1][3] == STEPS
         return _slots([row[:3] for row in rows if row[1] is not None]), rows[-1][0] if more else None
 
-    return step_by_step(read, query.limit)
+    return scan_stepwise(read, query.limit)
 
 
 def _of_hook(owner_id: int, hook_id: int) -> Where:

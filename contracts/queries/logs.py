@@ -13,8 +13,8 @@ from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.built_indexes import built
-from mirror.core.db.sql.pair_bounds import PairBounds, Statement, page_of_pairs
+from mirror.core.db.sql.built_indexes import usable_indexes
+from mirror.core.db.sql.pair_bounds import PairBounds, Statement, pair_page
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 
@@ -170,7 +170,7 @@ def _sides(selection: Selection) -> list[_Side]:
 
 def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> _Side:
     """Return the side with the fewest logs within the bounds."""
-    there = built([side.index_name for side in sides if side.is_topic])
+    there = usable_indexes([side.index_name for side in sides if side.is_topic])
     able = [side for side in sides if not side.is_topic or side.index_name in there]
     if not able:
         return _ALL
@@ -216,23 +216,23 @@ def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Sid
     query = query.filter(where)
     select, column = "select * from contract_log", leading.column
     if leading is _ALL:
-        return page_of_pairs(select, query, bounds, PAIR)
+        return pair_page(select, query, bounds, PAIR)
     if not leading.is_topic:
         query = query.filter(Where((f"{column} = any(%s)",), (list(leading.alternatives),)))
         # The index has the time backwards.
         led_by = f"{column} {'asc' if query.descending else 'desc'}"
-        return page_of_pairs(select, query, bounds, PAIR, led_by=led_by)
+        return pair_page(select, query, bounds, PAIR, order_prefix=led_by)
     prefix = f"substring({column}, 1, {TOPIC_PREFIX:d})"
     led_by = f"{prefix} {query.direction}"
     prefixes = [topic[:TOPIC_PREFIX] for topic in leading.alternatives]
     if len(prefixes) == 1:
         of_topic = Where((f"{prefix} = any(%s)", f"{column} = %s"), (prefixes, leading.alternatives[0]))
-        return page_of_pairs(select, query.filter(of_topic), bounds, PAIR, led_by=led_by)
+        return pair_page(select, query.filter(of_topic), bounds, PAIR, order_prefix=led_by)
     if is_distributed():
         of_any = Where((f"{prefix} = any(%s)", f"{column} = any(%s)"), (prefixes, list(leading.alternatives)))
-        return page_of_pairs(select, query.filter(of_any), bounds, PAIR)
+        return pair_page(select, query.filter(of_any), bounds, PAIR)
     of_each = Where((f"{prefix} = any(array[wanted.prefix])", f"{column} = wanted.topic"))
-    page = page_of_pairs(select, query.filter(of_each), bounds, PAIR, led_by=led_by)
+    page = pair_page(select, query.filter(of_each), bounds, PAIR, order_prefix=led_by)
     return Statement(
         f"""
         select l.* from unnest(%s::bytea[], %s::bytea[]) as wanted (prefix, topic)

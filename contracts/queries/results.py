@@ -23,10 +23,10 @@ from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 from mirror.core.values import entity_id
@@ -171,7 +171,7 @@ def _senders(selection: Selection) -> Senders:
     # Indexes: contract_result__sender_timestamp (sender_id, consensus_timestamp), or
     # contract_result__id_sender_timestamp with the contract before.
     of_contract = _of_contract(selection)
-    values = different_values("contract_result", "sender_id", senders, _MAX_SENDERS, where=of_contract)
+    values = distinct_values("contract_result", "sender_id", senders, _MAX_SENDERS, where=of_contract)
     return senders if values is None else values
 
 
@@ -208,7 +208,7 @@ def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: i
         left join entity e on e.id = r.contract_id
         left join ethereum_transaction t
             on t.consensus_timestamp = r.consensus_timestamp and t.payer_account_id = r.payer_account_id
-                {also(times, "t.consensus_timestamp")}
+                {and_months(times, "t.consensus_timestamp")}
         left join lateral (
             select * from record_file where consensus_end >= r.consensus_timestamp
             order by consensus_end limit 1
@@ -339,16 +339,16 @@ def _result_of(search: Search) -> tuple[Result, list[int]] | None:
         from found
         left join contract_transaction c
             on c.consensus_timestamp = found.consensus_timestamp and c.entity_id = found.entity_id
-                {also(search.times, "c.consensus_timestamp")}
+                {and_months(search.times, "c.consensus_timestamp")}
         join contract_result r
             on r.consensus_timestamp = found.consensus_timestamp
                 and r.contract_id = any(coalesce(c.contract_ids, '{{0}}'))
-                {also(search.times, "r.consensus_timestamp")}
+                {and_months(search.times, "r.consensus_timestamp")}
         left join entity e on e.id = r.contract_id
         left join ethereum_transaction t
             on t.consensus_timestamp = found.consensus_timestamp
                 and t.payer_account_id = found.payer_account_id
-                {also(search.times, "t.consensus_timestamp")}
+                {and_months(search.times, "t.consensus_timestamp")}
         left join lateral (
             select * from record_file where consensus_end >= found.consensus_timestamp
             order by consensus_end limit 1
@@ -367,8 +367,8 @@ def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]
         f"""
         select e.evm_address, l.bloom, l.contract_id, l.data, l.index, l.topic0, l.topic1, l.topic2, l.topic3
         from contract_log l left join entity e on e.id = l.contract_id
-        where l.consensus_timestamp = %s {also(times, "l.consensus_timestamp")} and l.contract_id = any(%s)
-        order by l.index
+        where l.consensus_timestamp = %s {and_months(times, "l.consensus_timestamp")}
+            and l.contract_id = any(%s) order by l.index
         """,
         (consensus_timestamp, list(contract_ids)),
     )

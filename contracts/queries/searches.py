@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from mirror.core.db.partitions.reading import EVER, also, is_divided, spanned
+from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, time_bounds
 from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
 
@@ -12,12 +12,12 @@ _SUCCESS = 22
 class Search(NamedTuple):
     """A select of at most one row: consensus_timestamp, payer_account_id, entity_id (a participant).
 
-    Its time is within `times`, which are known as far as divided tables need them.
+    Its time is within `times`, which are known as far as partitioned tables need them.
     """
 
     sql: str
     values: tuple[Any, ...]
-    times: Bounds = EVER
+    times: Bounds = ALL_TIMES
 
 
 def by_hash(digest: bytes) -> Search:
@@ -29,14 +29,14 @@ def by_hash(digest: bytes) -> Search:
         where hash = %s order by (transaction_result = {_SUCCESS}) desc, consensus_timestamp desc limit 1
         """,
         (digest,),
-        _times_of_hash(digest) if is_divided() else EVER,
+        _times_of_hash(digest) if is_partitioned() else ALL_TIMES,
     )
 
 
 def _times_of_hash(digest: bytes) -> Bounds:
     # Index: contract_transaction_hash__hash (hash).
     rows = fetch("select consensus_timestamp from contract_transaction_hash where hash = %s", (digest,))
-    return spanned(row[0] for row in rows)
+    return time_bounds(row[0] for row in rows)
 
 
 def by_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, until: int) -> Search:
@@ -48,7 +48,7 @@ def by_id(payer_account_id: int, valid_start_ns: int, nonce: int, *, until: int)
         f"""
         with known as materialized (
             select consensus_timestamp, payer_account_id, result, nonce from transaction
-            where valid_start_ns = %s and payer_account_id = %s {also(times, "consensus_timestamp")}
+            where valid_start_ns = %s and payer_account_id = %s {and_months(times, "consensus_timestamp")}
         )
         select consensus_timestamp, payer_account_id as entity_id, payer_account_id from known
         where nonce = %s and consensus_timestamp between %s and %s
@@ -66,7 +66,7 @@ def by_time(consensus_timestamp: int, entity_id: int) -> Search:
     return Search(
         f"""
         select consensus_timestamp, entity_id, payer_account_id from contract_transaction
-        where consensus_timestamp = %s and entity_id = %s {also(times, "consensus_timestamp")}
+        where consensus_timestamp = %s and entity_id = %s {and_months(times, "consensus_timestamp")}
         """,
         (consensus_timestamp, entity_id),
         times,

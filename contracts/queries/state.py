@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mirror.core.db.reading.sql import Comparison, Where, compare, fetch
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.stepwise_scan import STEPS, step_by_step
+from mirror.core.db.sql.stepwise_scan import STEPS, scan_stepwise
 
 
 class Slot(NamedTuple):
@@ -75,7 +75,7 @@ def slots_at(
         more = bool(rows) and rows[-1][4] == STEPS
         return [Slot(*row[:4]) for row in rows if row[2] is not None], rows[-1][0] if more else None
 
-    return step_by_step(read, query.limit)
+    return scan_stepwise(read, query.limit)
 
 
 def _of(contract_id: int) -> Where:

@@ -10,10 +10,10 @@ from ledger.models import RecordFile, SidecarFile, Transaction
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link
 from mirror.core.admin.filters import conditions
-from mirror.core.admin.kinds.base import Unreadable
+from mirror.core.admin.kinds.base import InvalidText
 from mirror.core.admin.kinds.times import utc
 from mirror.core.admin.readonly import ReadOnlyAdmin
-from mirror.core.admin.related import Related, same
+from mirror.core.admin.related import Related, join_on
 
 
 @admin.register(RecordFile)
@@ -21,19 +21,19 @@ class RecordFileAdmin(ReadOnlyAdmin):
     label, singular = "Blocks", "Block"
     list_display = ("consensus_end", "index", "count", "name", "hash", "gas_used", "size", "sidecar_count")
     search_fields = ("index", "hash", "consensus_end")
-    search_also = "the block a time lies in"
+    extra_search = "the block a time lies in"
     related = (
         Related(
             Transaction,
             lambda block: {
                 "consensus_timestamp": f"{block.consensus_start}..{block.consensus_end}",
             },
-            most=25,
+            limit=25,
         ),
-        Related(SidecarFile, same("consensus_end")),
+        Related(SidecarFile, join_on("consensus_end")),
     )
 
-    def search_everywhere(self, text: str) -> Iterable[Q]:
+    def global_search(self, text: str) -> Iterable[Q]:
         yield from conditions(RecordFile, ("index", "hash"), text)
         if "." in text:
             yield from self._of_time(text)
@@ -47,7 +47,7 @@ class RecordFileAdmin(ReadOnlyAdmin):
     def _of_time(self, text: str) -> Iterable[Q]:
         try:
             time = columns.OF_BLOCK.lookup(text)
-        except Unreadable:
+        except InvalidText:
             return
         if "exact" in time:
             # Index: the primary key (consensus_end).

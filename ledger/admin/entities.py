@@ -26,7 +26,7 @@ def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
 class EntityAdmin(ReadOnlyAdmin):
     list_display = ("id", "type", "balance", "memo", "created_timestamp", "evm_address", "deleted")
     search_fields = ("id", "type", "evm_address", "alias", "public_key")
-    everywhere = ("id", "evm_address", "alias", "public_key")
+    global_search_fields = ("id", "evm_address", "alias", "public_key")
     related = (
         Related(tables.Topic, this_entity("id", "TOPIC"), "Topic"),
         Related(tables.TopicMessage, this_entity("topic_id", "TOPIC"), "Topic messages"),

@@ -1,7 +1,7 @@
 """The pages of the tables that need no code of their own."""
 
 from ledger import models as tables
-from mirror.core.admin.related import Related, same
+from mirror.core.admin.related import Related, join_on
 from mirror.core.admin.tables import Table, register_tables
 
 register_tables(
@@ -11,10 +11,10 @@ register_tables(
         tables.CustomFee: Table(
             "entity_id timestamp_range fixed_fees fractional_fees royalty_fees",
             history="Earlier fee schedules",
-            of_entity=True,
+            is_entity=True,
         ),
         tables.EntityTransaction: Table("entity_id consensus_timestamp type result payer_account_id"),
-        tables.EntityStake: Table(label="Entity stakes", history="Earlier periods", of_entity=True),
+        tables.EntityStake: Table(label="Entity stakes", history="Earlier periods", is_entity=True),
         tables.FileData: Table(
             "consensus_timestamp entity_id transaction_type", "File contents", "File content"
         ),
@@ -39,20 +39,20 @@ register_tables(
         tables.Schedule: Table(
             "schedule_id creator_account_id payer_account_id consensus_timestamp executed_timestamp "
             "expiration_time wait_for_expiry",
-            related=(Related(tables.TransactionSignature, same(entity_id="schedule_id"), "Signatures"),),
-            everywhere=("schedule_id",),
-            of_entity=True,
+            related=(Related(tables.TransactionSignature, join_on(entity_id="schedule_id"), "Signatures"),),
+            global_search_fields=("schedule_id",),
+            is_entity=True,
         ),
         tables.TransactionSignature: Table("entity_id consensus_timestamp public_key_prefix type signature"),
         tables.Topic: Table(
             "id created_timestamp admin_key submit_key",
             related=(
-                Related(tables.TopicMessage, same(topic_id="id"), "Messages"),
-                Related(tables.CustomFee, same(entity_id="id"), "Custom fees"),
+                Related(tables.TopicMessage, join_on(topic_id="id"), "Messages"),
+                Related(tables.CustomFee, join_on(entity_id="id"), "Custom fees"),
             ),
             history="Earlier versions",
-            everywhere=("id",),
-            of_entity=True,
+            global_search_fields=("id",),
+            is_entity=True,
         ),
         tables.TopicMessage: Table("topic_id sequence_number consensus_timestamp message payer_account_id"),
         tables.Prng: Table(label="Pseudorandom numbers", singular="Pseudorandom number of"),

@@ -12,11 +12,11 @@ from django.utils.html import format_html
 
 from ledger import models as tables
 from mirror.core.admin import columns
-from mirror.core.admin.addresses import api_link, list_address
+from mirror.core.admin.addresses import api_link, list_url
 from mirror.core.admin.filters import ColumnFilter
-from mirror.core.admin.kinds.base import Unreadable, linked
+from mirror.core.admin.kinds.base import InvalidText, link_html
 from mirror.core.admin.readonly import ReadOnlyAdmin
-from mirror.core.admin.related import Related, Section, same
+from mirror.core.admin.related import Related, Section, join_on
 from mirror.core.values import entity_id, hexadecimal, timestamp, transaction_id
 from mirror.core.values.hapi import result_codes, transaction_types
 
@@ -27,7 +27,7 @@ _FAILED = ~Q(result__in=sorted(result_codes.SUCCESS))
 class ResultFilter(ColumnFilter):
     """The filter by the result of a transaction, or by whether it failed."""
 
-    offered = ("FAILED", "SUCCEEDED")
+    choices = ("FAILED", "SUCCEEDED")
 
     def condition(self, text: str) -> Q:
         if text.upper() == "SUCCEEDED":
@@ -38,8 +38,8 @@ class ResultFilter(ColumnFilter):
 
 
 def _of_result(text: str) -> Q:
-    """Return the condition that finds transactions of a result. Errors: Unreadable."""
-    result = columns.of(tables.Transaction, "result").lookup(text)["exact"]
+    """Return the condition that finds transactions of a result. Errors: InvalidText."""
+    result = columns.kind_of(tables.Transaction, "result").lookup(text)["exact"]
     # Index: transaction__failed (consensus_timestamp), or transaction__failed_type with a type.
     return Q(result=result) if result in result_codes.SUCCESS else Q(result=result) & _FAILED
 
@@ -51,22 +51,22 @@ class TransactionAdmin(ReadOnlyAdmin):
         "nonce",
     )  # fmt: skip
     search_fields = ("consensus_timestamp", "payer_account_id", "type")
-    everywhere = ("consensus_timestamp",)
+    global_search_fields = ("consensus_timestamp",)
     summary_columns = ("valid_start_ns",)
-    inputs = ("payer_account_id", "consensus_timestamp")
-    filters_also = {"result": ResultFilter}
-    search_also = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
+    input_filters = ("payer_account_id", "consensus_timestamp")
+    extra_filters = {"result": ResultFilter}
+    extra_search = "transaction id (0.0.1234-1700000000-000000001), transaction hash (hex or base64)"
     related = (
-        Related(tables.CryptoTransfer, same("consensus_timestamp"), "Hbar transfers", most=50),
-        Related(tables.StakingRewardTransfer, same("consensus_timestamp"), "Staking rewards paid"),
-        Related(tables.TopicMessage, same("consensus_timestamp", topic_id="entity_id"), "Topic message"),
-        Related(tables.FileData, same("consensus_timestamp"), "File content"),
-        Related(tables.Prng, same("consensus_timestamp"), "Pseudorandom number"),
-        Related(tables.NetworkFreeze, same("consensus_timestamp"), "Network freeze"),
-        Related(tables.Schedule, same(schedule_id="entity_id")),
+        Related(tables.CryptoTransfer, join_on("consensus_timestamp"), "Hbar transfers", limit=50),
+        Related(tables.StakingRewardTransfer, join_on("consensus_timestamp"), "Staking rewards paid"),
+        Related(tables.TopicMessage, join_on("consensus_timestamp", topic_id="entity_id"), "Topic message"),
+        Related(tables.FileData, join_on("consensus_timestamp"), "File content"),
+        Related(tables.Prng, join_on("consensus_timestamp"), "Pseudorandom number"),
+        Related(tables.NetworkFreeze, join_on("consensus_timestamp"), "Network freeze"),
+        Related(tables.Schedule, join_on(schedule_id="entity_id")),
         Related(
             tables.TransactionSignature,
-            same("consensus_timestamp", "entity_id"),
+            join_on("consensus_timestamp", "entity_id"),
             "Signatures of the schedule",
         ),
     )
@@ -77,7 +77,7 @@ class TransactionAdmin(ReadOnlyAdmin):
 
     def search(self, text: str) -> Iterable[Q]:
         yield from super().search(text)
-        with suppress(Unreadable):
+        with suppress(InvalidText):
             yield _of_result(text)
 
     def other_conditions(self, text: str) -> Iterable[Q]:
@@ -98,7 +98,7 @@ class TransactionAdmin(ReadOnlyAdmin):
         own_id = transaction_id.text(row.payer_account_id, row.valid_start_ns)
         yield (
             "Transaction id",
-            format_html('<a href="{}?q={}">{}</a>', list_address(tables.Transaction), own_id, own_id),
+            format_html('<a href="{}?q={}">{}</a>', list_url(tables.Transaction), own_id, own_id),
         )
         # Index: the primary key (consensus_end).
         ends = tables.RecordFile.objects.filter(consensus_end__gte=row.consensus_timestamp).order_by(
@@ -129,7 +129,7 @@ def _nft_transfers(row: tables.Transaction) -> Section | None:
         title="NFT transfers",
         headers=[label for _, label, _ in kinds],
         rows=[
-            [linked(kind, transfer.get(name), False) for name, _, kind in kinds]
+            [link_html(kind, transfer.get(name), False) for name, _, kind in kinds]
             for transfer in row.nft_transfer
         ],
     )
@@ -138,7 +138,7 @@ def _nft_transfers(row: tables.Transaction) -> Section | None:
 @admin.register(tables.TransactionHash)
 class TransactionHashAdmin(ReadOnlyAdmin):
     search_fields = ()
-    search_also = "transaction hash (hex or base64)"
+    extra_search = "transaction hash (hex or base64)"
 
     def search(self, text: str) -> Iterable[Q]:
         if digest := _digest(text):

@@ -43,7 +43,7 @@ from mirror.core.values.json_types import (
     KeyJson,
     Page,
     Timestamp,
-    page_of,
+    page_type,
 )
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
@@ -96,7 +96,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
 
     Errors: NotFound.
     """
-    moments = Bounds.of(comparisons)
+    moments = Bounds.combine(comparisons)
     if moments.empty:
         raise NotFound("Timestamp range is empty")
     row = not_loaded.found(queries.account_at(ACCOUNT.columns, account_id, VersionRange.of(moments)))
@@ -205,7 +205,7 @@ class Accounts(ReadView):
     Finds those with a public key or with a balance in a range, too. Balances are in tinybars.
     """
 
-    parameters, max_age, answers = AccountsParameters, 10, page_of("Accounts", accounts=AccountJson)
+    parameters, max_age, answers = AccountsParameters, 10, page_type("Accounts", accounts=AccountJson)
     paging = {"account.id": "account"}
 
     def read(self, parameters: AccountsParameters) -> Response:

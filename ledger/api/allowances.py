@@ -13,8 +13,8 @@ from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_of
+from mirror.core.rest.parameters.parameter_set import reject_ne
+from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_type
 
 
 # PARAMETERS
@@ -54,10 +54,10 @@ class CryptoAllowances(AccountView):
     """
 
     parameters, max_age = CryptoAllowanceParameters, 1
-    answers = page_of("CryptoAllowances", allowances=CryptoAllowanceJson)
+    answers = page_type("CryptoAllowances", allowances=CryptoAllowanceJson)
     paging = {"spender.id": "spender"}
 
     def read(self, parameters: CryptoAllowanceParameters, account_id: int) -> Response:
-        refuse_ne(parameters.spender_id, "Not equal (ne) comparison operator is not supported for spender.id")
+        reject_ne(parameters.spender_id, "Not equal (ne) comparison operator is not supported for spender.id")
         rows = crypto_allowances_of(account_id, self.query)
         return self.page("allowances", [CRYPTO_ALLOWANCE.json(row) for row in rows])

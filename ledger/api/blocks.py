@@ -17,7 +17,7 @@ from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters
 from mirror.core.values import hexadecimal
-from mirror.core.values.json_types import Hex, Int32, Int64, TimestampRangeJson, page_of
+from mirror.core.values.json_types import Hex, Int32, Int64, TimestampRangeJson, page_type
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 _BLOOM_DIGITS = 512
@@ -78,7 +78,7 @@ class Blocks(ReadView):
     Each is a record file with its number, hash, times, gas and bloom filter.
     """
 
-    parameters, max_age, answers = BlockParameters, 1, page_of("Blocks", blocks=BlockJson)
+    parameters, max_age, answers = BlockParameters, 1, page_type("Blocks", blocks=BlockJson)
     paging = {"block.number": "number"}
 
     def read(self, parameters: BlockParameters) -> Response:

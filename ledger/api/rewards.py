@@ -10,14 +10,14 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import AccountView
 from ledger.queries import entities
-from mirror.core.db.partitions.reading import by_month, months_of
+from mirror.core.db.partitions.reading import by_month, month_conditions
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_of
+from mirror.core.rest.parameters.parameter_set import reject_ne
+from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_type
 
 
 # PARAMETERS
@@ -33,7 +33,7 @@ def rewards_of(account_id: int, timestamps: Bounds, query: Query) -> list[Row]:
 def _rewards(account_id: int, times: Bounds, query: Query) -> list[Row]:
     # Index: staking_reward_transfer__account_timestamp (account_id, consensus_timestamp).
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
-    where += months_of(times, "consensus_timestamp") + entities.exists_sql(account_id)
+    where += month_conditions(times, "consensus_timestamp") + entities.exists_sql(account_id)
     statement = f"""
         select {REWARD.columns} from staking_reward_transfer {where.sql}
         order by consensus_timestamp {query.direction} limit {query.limit:d}
@@ -58,11 +58,11 @@ class Rewards(AccountView):
     Newest first, in tinybars.
     """
 
-    parameters, max_age, answers = RewardParameters, 60, page_of("Rewards", rewards=RewardJson)
+    parameters, max_age, answers = RewardParameters, 60, page_type("Rewards", rewards=RewardJson)
     paging = {"timestamp": "timestamp"}
     must_exist = True
 
     def read(self, parameters: RewardParameters, account_id: int) -> Response:
-        refuse_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
-        rows = rewards_of(account_id, Bounds.of(parameters.timestamp), self.query)
+        reject_ne(parameters.timestamp, "Not equals (ne) operator is not supported for timestamp")
+        rows = rewards_of(account_id, Bounds.combine(parameters.timestamp), self.query)
         return self.page("rewards", [REWARD.json(row) for row in rows])

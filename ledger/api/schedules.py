@@ -19,7 +19,7 @@ from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import read_in_path, read_numeric_id
 from mirror.core.rest.parameters.parameter_set import NoParameters
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import Base64, EntityId, KeyJson, Timestamp, page_of
+from mirror.core.values.json_types import Base64, EntityId, KeyJson, Timestamp, page_type
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 # How long a schedule without an expiration time waits for signatures, and how long after its expiration time
@@ -102,7 +102,7 @@ class Schedules(ReadView):
     Each is a transaction that waits for signatures, or waited for them.
     """
 
-    parameters, max_age, answers = ScheduleParameters, 10, page_of("Schedules", schedules=ScheduleJson)
+    parameters, max_age, answers = ScheduleParameters, 10, page_type("Schedules", schedules=ScheduleJson)
     paging = {"schedule.id": "schedule_id"}
 
     def read(self, parameters: ScheduleParameters) -> Response:

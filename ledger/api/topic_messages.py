@@ -22,10 +22,10 @@ from mirror.core.rest.answers.errors import InvalidParameter, NotFound
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
-from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, refuse_ne
+from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, reject_ne
 from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.hapi import messages as hapi
-from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Timestamp, page_of
+from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Timestamp, page_type
 
 _TOPIC = "topic.id"
 _BY_PARTITION = "rest.query.topicMessageLookup"
@@ -59,7 +59,7 @@ def message_rows(topic_id: int, parameters: MessageParameters, query: Query) -> 
         if within is None:
             return []
         query = query.filter(compare("m.consensus_timestamp", within))
-    timestamps = Bounds.of(parameters.timestamp)
+    timestamps = Bounds.combine(parameters.timestamp)
 
     def read(times: Bounds) -> list[Message]:
         of_months = query if times is timestamps else query.filter(times.where("m.consensus_timestamp"))
@@ -70,8 +70,8 @@ def message_rows(topic_id: int, parameters: MessageParameters, query: Query) -> 
 
 def partition_times(topic_id: int, parameters: MessageParameters) -> list[Comparison] | None:
     """Return the times of the partitions that hold the page, from topic_message_lookup; None if none do."""
-    refuse_ne(parameters.sequence_number, "Not equal (ne) operator is not supported for sequencenumber")
-    refuse_ne(parameters.timestamp, "Not equal (ne) operator is not supported for timestamp")
+    reject_ne(parameters.sequence_number, "Not equal (ne) operator is not supported for sequencenumber")
+    reject_ne(parameters.timestamp, "Not equal (ne) operator is not supported for timestamp")
     numbers, times = _span(parameters.sequence_number, 1), _span(parameters.timestamp, 0)
     if numbers.empty or times.empty:
         return None
@@ -90,7 +90,7 @@ def partition_times(topic_id: int, parameters: MessageParameters) -> list[Compar
 
 def _span(comparisons: Sequence[Comparison], lowest: int) -> Bounds:
     """Return the range from the first to the last value that all comparisons allow."""
-    bounds = Bounds.of(comparisons)
+    bounds = Bounds.combine(comparisons)
     lower = max(lowest, bounds.lower or lowest, *bounds.equal)
     upper = min(MAX_INT64, MAX_INT64 if bounds.upper is None else bounds.upper, *bounds.equal)
     # The upper bound of a range of PostgreSQL can't be the largest number: it would be stored as one more.
@@ -172,7 +172,7 @@ def chunk_json(message: Message) -> ChunkJson:
         "initial_transaction_id": {
             # Without an account number, or with an impossible one, there is no payer.
             "account_id": entity_id.text(
-                message.payer_account_id if first is None else entity_id.of_account(first.accountID)
+                message.payer_account_id if first is None else entity_id.from_account(first.accountID)
             ),
             "nonce": None if first is None else first.nonce,
             "scheduled": None if first is None else first.scheduled,
@@ -198,7 +198,7 @@ def _first_transaction_id(stored: bytes | None) -> Any:
 def _valid_start(transaction_id: Any) -> int | None:
     if not transaction_id.HasField("transactionValidStart"):
         return None
-    return timestamp.of(transaction_id.transactionValidStart)
+    return timestamp.to_ns(transaction_id.transactionValidStart)
 
 
 # VIEWS
@@ -208,7 +208,7 @@ class Messages(ReadView):
     Oldest first, in base64 or, with `encoding=utf-8`, as text. The running hash proves their order.
     """
 
-    parameters, max_age, answers = MessageParameters, 1, page_of("TopicMessages", messages=TopicMessageJson)
+    parameters, max_age, answers = MessageParameters, 1, page_type("TopicMessages", messages=TopicMessageJson)
     paging = {"timestamp": "consensus_timestamp"}
     path_first = True
 

@@ -21,7 +21,7 @@ from ledger.queries.transaction_sides import Selection
 from ledger.queries.transactions import FullTransaction
 from mirror.core import config
 from mirror.core.config.clock import now_ns
-from mirror.core.db.partitions.reading import is_divided
+from mirror.core.db.partitions.reading import is_partitioned
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -43,7 +43,7 @@ from mirror.core.values.json_types import (
     KeyJson,
     Timestamp,
     TransactionId,
-    page_of,
+    page_type,
 )
 from mirror.core.values.keys import key_json
 
@@ -93,7 +93,7 @@ def transaction_rows(
     succeeded: bool | None = None,
 ) -> tuple[list[FullTransaction], int | None]:
     """Return a page of transactions, and where to continue if the search ended before it was full."""
-    timestamps = Bounds.of(parameters.timestamp)
+    timestamps = Bounds.combine(parameters.timestamp)
     if len(set(credits)) > 1 or len(timestamps.equal) > 1 or timestamps.empty:
         return [], None
     timestamps, continue_at = bound(timestamps, descending=query.descending)
@@ -134,7 +134,7 @@ def transactions_of_id(
     if _execution_may_be_later(transactions, scheduled):
         # A schedule may be executed long after its creation, by the id of the transaction that created it.
         later = Bounds(first, first + nanoseconds(_LATER))
-        if is_divided():
+        if is_partitioned():
             candidates = queries.transactions_of_id(payer, valid_start, query, later)
         transactions = _within(candidates, later)
     if not transactions:
@@ -339,9 +339,9 @@ def _max_custom_fees_json(limits: Sequence[bytes]) -> list[Answer]:
         for fee in limit.fees:
             fees.append(
                 {
-                    "account_id": entity_id.text(entity_id.of_account(limit.account_id)),
+                    "account_id": entity_id.text(entity_id.from_account(limit.account_id)),
                     "amount": fee.amount,
-                    "denominating_token_id": entity_id.text(entity_id.of_token(fee.denominating_token_id)),
+                    "denominating_token_id": entity_id.text(entity_id.from_token(fee.denominating_token_id)),
                 }
             )
     return fees
@@ -355,7 +355,7 @@ class Transactions(ReadView):
     """
 
     parameters, max_age = TransactionParameters, 2
-    answers = page_of("Transactions", transactions=TransactionJson)
+    answers = page_type("Transactions", transactions=TransactionJson)
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, parameters: TransactionParameters) -> Response:

@@ -21,7 +21,7 @@ from ledger.archive.location import LOCATION, archive_location
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, first_line, open_bucket, open_store
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes.whole_files import sync
+from mirror.core.processes.atomic_files import fsync
 from mirror.core.values.human_readable import byte_size
 
 MARKER = "kept-by-ledger-mirror.json"
@@ -235,7 +235,7 @@ class FolderArchive(ArchiveStore):
             for folder in folders:
                 # Retention may have removed it, with all that was in it.
                 with suppress(FileNotFoundError):
-                    sync(folder)
+                    fsync(folder)
             if folders:
                 # Where this one is missing as well, the disk was unmounted with what was put.
                 self._parts.stat()
@@ -292,7 +292,7 @@ class FolderArchive(ArchiveStore):
         part = self._parts / uuid4().hex
         try:
             part.write_bytes(data)
-            sync(part)
+            fsync(part)
             # Not before: where the disk is not mounted, there is no folder of parts, and none shall be made.
             self._move(part, target)
         except BaseException:
@@ -369,4 +369,4 @@ def _raise_unless_missing(error: OSError) -> None:
 
 
 def _wrong(cause: str) -> WrongArchive:
-    return WrongArchive(f"{config.described(LOCATION).variable}: {cause}")
+    return WrongArchive(f"{config.lookup(LOCATION).variable}: {cause}")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ledger.stream.block import block_file
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 
 # Before these, no block of the network was concerned.
 _SINCE = {"mainnet": 1_769_558_400_000_000_000, "testnet": 1_766_966_400_000_000_000}
@@ -50,10 +50,10 @@ class _Narrow(NamedTuple):
     next_start: int
 
 
-def widen(piece: Piece) -> int:
+def widen(keys: KeyRange) -> int:
     """Take the missing transactions just before a block into it, then those just after it."""
     widened = 0
-    for row in statements.rows(_TOO_NARROW, piece._asdict()):
+    for row in statements.rows(_TOO_NARROW, keys._asdict()):
         block = _Narrow(*row)
         before = statements.column(_BEFORE, block._asdict())
         missing = {"missing": block.missing - len(before)}

@@ -12,7 +12,7 @@ from ledger.ingest import loaded_ranges
 from ledger.ingest.hash_chain import NO_HASH
 from ledger.ingest.loaded_ranges import Range, RestsOn
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece
+from mirror.core.db.backfill import Backfill, KeyRange
 
 # A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
 _LOCK = "lock table loaded_range in share row exclusive mode"
@@ -52,10 +52,10 @@ class _File(NamedTuple):
     previous_hash: str
 
 
-def add_ranges(piece: Piece) -> int:
+def add_ranges(keys: KeyRange) -> int:
     """Put the files of a piece into ranges; the newest goes on with the oldest one of the piece before."""
     statements.execute(_LOCK)
-    files = [_File(*row) for row in statements.rows(_FILES, piece._asdict())]
+    files = [_File(*row) for row in statements.rows(_FILES, keys._asdict())]
     if not files:
         return 0
     runs = [[files[0]]]

@@ -5,7 +5,7 @@ An account keeps the rewards of its last 365 periods. Older releases valued thos
 
 from ledger.ingest.rows.persist import Persist
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, Piece, changed
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 
 # The computation of a period may be about to replace these rows. Rows that an earlier statement has locked
 # are read as they are after that. Without waiting for locks there is no deadlock with a loader.
@@ -48,14 +48,14 @@ _GONE_NODES = """
             < s.end_stake_period - 364"""
 
 
-def value_long_stakes(piece: Piece) -> int:
+def value_long_stakes(keys: KeyRange) -> int:
     last = statements.value("select max(end_stake_period) from entity_stake")
-    statements.execute(_LOCK, piece._asdict() | {"last": last})
-    return changed(_LONG_STAKES, piece, last=last)
+    statements.execute(_LOCK, keys._asdict() | {"last": last})
+    return execute_range(_LONG_STAKES, keys, last=last)
 
 
-def forget_gone_nodes(piece: Piece) -> int:
-    return changed(_GONE_NODES, piece)
+def forget_gone_nodes(keys: KeyRange) -> int:
+    return execute_range(_GONE_NODES, keys)
 
 
 def _highest_account() -> int | None:

@@ -31,7 +31,7 @@ def apply(path: Path, say: Callable[[str], None]) -> list[Done]:
     """
     if config.value("network") != NETWORK:
         raise OperatorError(
-            f"Errata are those of {NETWORK}, and {config.described('network').variable} is "
+            f"Errata are those of {NETWORK}, and {config.lookup('network').variable} is "
             f"{config.value('network')}: there is nothing to apply."
         )
     stored_network.check()

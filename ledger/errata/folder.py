@@ -126,7 +126,7 @@ def _time(text: str) -> int:
     name = text.partition("_Balances")[0].replace("_", ":")
     if name.isdigit() and int(name) > _NANOS**2 // 10:
         return int(name)
-    return timestamp.of_instant(name) if "T" in name else timestamp.parse(name)
+    return timestamp.parse_iso(name) if "T" in name else timestamp.parse(name)
 
 
 def _lines(folder: Path, name: str, of: Callable[[str], Value]) -> Iterator[Value]:

@@ -44,7 +44,7 @@ def fill(accounts: Iterable[Any], contracts: set[int]) -> set[int]:
     """Fill in what AccountInfo messages say of accounts; return their ids."""
     ids, rows = set[int](), []
     for account in accounts:
-        entity = entity_id.of_account(account.accountID)
+        entity = entity_id.from_account(account.accountID)
         ids.add(entity)
         rows.append(_row(entity, account, entity in contracts))
     with connection.cursor() as cursor:
@@ -66,14 +66,14 @@ def _row(entity: int, account: Any, is_contract: bool) -> list[Any]:
         "deleted": account.deleted,
         "alias": account.alias or None,
         "max_automatic_token_associations": account.max_automatic_token_associations,
-        "proxy_account_id": entity_id.of_account(account.proxyAccountID) or None,
+        "proxy_account_id": entity_id.from_account(account.proxyAccountID) or None,
     }
     if account.HasField("key"):
         columns |= keys(account.key.SerializeToString())
     if account.HasField("autoRenewPeriod"):
         columns["auto_renew_period"] = account.autoRenewPeriod.seconds
     if account.HasField("expirationTime"):
-        columns["expiration_timestamp"] = timestamp.of(account.expirationTime)
+        columns["expiration_timestamp"] = timestamp.to_ns(account.expirationTime)
     return [*_numbers(entity), *map(columns.get, _COLUMNS)]
 
 

@@ -19,9 +19,9 @@ from ledger.ingest.rows.persist import Persist
 from ledger.models import CryptoTransfer, Entity, Transaction
 from mirror.core.db import statements
 from mirror.core.db.schema.enums import ErrataType
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 
-_ERRATA, _INDEX = map(names_of(Transaction).index, ("errata", "index"))
+_ERRATA, _INDEX = map(column_names(Transaction).index, ("errata", "index"))
 # Index: the primary key (consensus_timestamp).
 _PRESENT = "select consensus_timestamp from transaction where consensus_timestamp = any(%s)"
 
@@ -50,9 +50,9 @@ class ErrataBatch(Batch):
             self.made.add(columns["id"])
         super().upsert(model, since, **columns)
 
-    def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
+    def create_if_absent(self, model: type[models.Model], since: int, **columns: Any) -> None:
         if not self._is_stored(model, columns):
-            super().establish(model, since, **columns)
+            super().create_if_absent(model, since, **columns)
 
     def _is_stored(self, model: type[models.Model], columns: dict[str, Any]) -> bool:
         """Return whether the object had versions before these transactions were added."""
@@ -91,9 +91,9 @@ def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Moved, Errata
 
 def _mark_transfers(batch: Batch) -> Moved:
     """Mark the transfers, but for those that did not happen, and return what moved."""
-    names = names_of(CryptoTransfer)
+    names = column_names(CryptoTransfer)
     moved: Moved = []
-    for part in batch.parts_of(CryptoTransfer):
+    for part in batch.row_lists(CryptoTransfer):
         for position, row in enumerate(part):
             columns = dict(zip(names, row, strict=True))
             if columns["errata"] is None:

@@ -14,7 +14,7 @@ from mirror.core.values import alias as aliases
 from mirror.core.values import entity_id
 
 names_entities(
-    entity_id.of_account,
+    entity_id.from_account,
     CRYPTOCREATEACCOUNT="record.receipt.accountID",
     CRYPTOUPDATEACCOUNT="body.cryptoUpdateAccount.accountIDToUpdate",
     CRYPTODELETE="body.cryptoDelete.deleteAccountID",

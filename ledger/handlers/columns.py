@@ -48,7 +48,7 @@ def _staked_id(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
     if kind == "staked_node_id":
         staked_id = body.staked_node_id
     else:
-        staked_id = entity_id.of_account(body.staked_account_id)
+        staked_id = entity_id.from_account(body.staked_account_id)
         batch.mention(staked_id)
     return {"stake_period_start": item.consensus_timestamp // NANOS_PER_DAY, kind: staked_id}
 
@@ -83,7 +83,7 @@ def _renewing(account: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
 
 
 def _proxy(account: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
-    proxy = entity_id.of_account(account)
+    proxy = entity_id.from_account(account)
     batch.mention(proxy)
     return {"proxy_account_id": proxy or None}
 
@@ -93,7 +93,7 @@ def _key(key: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
 
 
 def _expiration(time: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:
-    return {"expiration_timestamp": timestamp.of(time)}
+    return {"expiration_timestamp": timestamp.to_ns(time)}
 
 
 def _memo(memo: Any, item: RecordItem, batch: Batch) -> dict[str, Any]:

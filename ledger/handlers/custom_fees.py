@@ -39,8 +39,8 @@ def replace_topic_fees(item: RecordItem, batch: Batch, fees: Any) -> None:
     """Replace the fees of a message to a topic, all of them fixed. Rows: custom_fee version."""
     fixed_fees = []
     for fee in fees:
-        collector = entity_id.of_account(fee.fee_collector_account_id)
-        token = entity_id.of_token(fee.fixed_fee.denominating_token_id)
+        collector = entity_id.from_account(fee.fee_collector_account_id)
+        token = entity_id.from_token(fee.fixed_fee.denominating_token_id)
         batch.mention(collector, token)
         fixed_fees.append(
             {

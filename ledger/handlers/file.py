@@ -17,7 +17,7 @@ ADDRESS_BOOKS = (101, 102)
 
 
 names_entities(
-    entity_id.of_file,
+    entity_id.from_file,
     FILECREATE="record.receipt.fileID",
     FILEAPPEND="body.fileAppend.fileID",
     FILEUPDATE="body.fileUpdate.fileID",

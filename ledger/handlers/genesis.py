@@ -40,7 +40,7 @@ def accounts(state: GenesisState, at: int, batch: Batch) -> None:
         if account.HasField("key"):
             columns |= keys(account.key.SerializeToString())
         if account.HasField("auto_renew_account_id"):
-            columns["auto_renew_account_id"] = entity_id.of_account(account.auto_renew_account_id)
+            columns["auto_renew_account_id"] = entity_id.from_account(account.auto_renew_account_id)
         batch.set_entity(at, id=number, **columns)
 
 
@@ -56,7 +56,7 @@ def _names(account: Any) -> dict[str, Any]:
 def _expiration(entity: Any) -> dict[str, Any]:
     if not entity.expiration_second:
         return {}
-    return {"expiration_timestamp": timestamp.of(Timestamp(seconds=entity.expiration_second))}
+    return {"expiration_timestamp": timestamp.to_ns(Timestamp(seconds=entity.expiration_second))}
 
 
 @at_genesis

@@ -21,7 +21,7 @@ _SIGNATURE_TYPES = {field.name: field.number for field in SignaturePair.DESCRIPT
 
 
 names_entities(
-    entity_id.of_schedule,
+    entity_id.from_schedule,
     # In the receipt of a failed transaction: the identical schedule that existed.
     SCHEDULECREATE="record.receipt.scheduleID",
     SCHEDULEDELETE="body.scheduleDelete.scheduleID",
@@ -38,7 +38,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
     # BODY
     body, at = item.body.scheduleCreate, item.consensus_timestamp
     creator = _creator(item)
-    payer = entity_id.of_account(body.payerAccountID) if body.HasField("payerAccountID") else creator
+    payer = entity_id.from_account(body.payerAccountID) if body.HasField("payerAccountID") else creator
     # ROWS
     batch.change_entity(
         item,
@@ -57,7 +57,9 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
             consensus_timestamp=at,
             creator_account_id=creator,
             payer_account_id=payer,
-            expiration_time=timestamp.of(body.expiration_time) if body.HasField("expiration_time") else None,
+            expiration_time=timestamp.to_ns(body.expiration_time)
+            if body.HasField("expiration_time")
+            else None,
             transaction_body=body.scheduledTransactionBody.SerializeToString(),
             wait_for_expiry=body.wait_for_expiry,
         )
@@ -68,7 +70,7 @@ def _creator(item: RecordItem) -> int:
     parent = item.parent
     if parent and parent.transaction_type == ETHEREUM_TRANSACTION:
         result = parent.function_result
-        sender = entity_id.of_account(result.sender_id) if result is not None else 0
+        sender = entity_id.from_account(result.sender_id) if result is not None else 0
         return sender or item.payer_account_id
     return item.payer_account_id
 
@@ -81,7 +83,7 @@ def execution(item: RecordItem, batch: Batch) -> None:
     """
     if not item.scheduled:
         return
-    schedule = entity_id.of_schedule(item.record.scheduleRef)
+    schedule = entity_id.from_schedule(item.record.scheduleRef)
     batch.mention(schedule)
     if batch.persist.schedules and schedule:
         batch.upsert(Schedule, schedule_id=schedule, executed_timestamp=item.consensus_timestamp)

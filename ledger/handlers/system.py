@@ -14,7 +14,7 @@ _DELETED = {"CONSENSUSDELETETOPIC": "TOPIC", "FILEDELETE": "FILE", "SCHEDULEDELE
 
 @names_entity("FREEZE")
 def update_file(item: RecordItem, batch: Batch) -> int:
-    return entity_id.of_file(item.body.freeze.update_file)
+    return entity_id.from_file(item.body.freeze.update_file)
 
 
 @handles("FREEZE")
@@ -28,7 +28,7 @@ def freeze(item: RecordItem, batch: Batch) -> None:
     body, at = item.body.freeze, item.consensus_timestamp
     end_time: int | None = None
     if body.HasField("start_time"):
-        start_time = timestamp.of(body.start_time)
+        start_time = timestamp.to_ns(body.start_time)
     else:
         midnight = at - at % NANOS_PER_DAY
         start_time = midnight + (body.startHour * 60 + body.startMin) * 60 * NANOS_PER_SECOND
@@ -53,7 +53,7 @@ def file_or_contract(item: RecordItem, batch: Batch) -> int:
     body = getattr(item.body, item.body.WhichOneof("data"))
     if body.WhichOneof("id") == "contractID":
         return batch.lookup.contract(body.contractID)
-    return entity_id.of_file(body.fileID)
+    return entity_id.from_file(body.fileID)
 
 
 @handles("SYSTEMDELETE", "SYSTEMUNDELETE")

@@ -23,7 +23,7 @@ USUAL_RUNNING_HASH_VERSION = 3
 
 
 names_entities(
-    entity_id.of_topic,
+    entity_id.from_topic,
     CONSENSUSCREATETOPIC="record.receipt.topicID",
     CONSENSUSUPDATETOPIC="body.consensusUpdateTopic.topicID",
     CONSENSUSDELETETOPIC="body.consensusDeleteTopic.topicID",
@@ -42,7 +42,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
     body, at = item.body.consensusCreateTopic, item.consensus_timestamp
     columns: dict[str, Any] = {"memo": text(body.memo)}
     if body.HasField("autoRenewAccount"):
-        columns["auto_renew_account_id"] = entity_id.of_account(body.autoRenewAccount)
+        columns["auto_renew_account_id"] = entity_id.from_account(body.autoRenewAccount)
         batch.mention(columns["auto_renew_account_id"])
     columns |= given(item, batch, body, "autoRenewPeriod")
     exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)
@@ -110,6 +110,6 @@ def submit_message(item: RecordItem, batch: Batch) -> None:
         item.entity_id,
         initial,
     )
-    batch.rows_of(TopicMessage).append(row)
+    batch.rows_for(TopicMessage).append(row)
     if batch.persist.publishes_topics:
-        batch.afterwards(publish, publication(row))
+        batch.defer(publish, publication(row))

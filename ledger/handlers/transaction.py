@@ -6,7 +6,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import EntityTransaction, Transaction, TransactionHash
 from ledger.stream.record.item import RecordItem
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 from mirror.core.values import entity_id
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.hapi.transaction_types import NUMBERS
@@ -20,7 +20,7 @@ NODE_TYPES = frozenset(NUMBERS[name] for name in ("NODECREATE", "NODEUPDATE", "N
 
 HASH_LENGTH, FULL_HASH_LENGTH = 32, 48
 
-_INNER = names_of(Transaction).index("inner_transactions")
+_INNER = column_names(Transaction).index("inner_transactions")
 
 
 class TransactionsWithLogs(set[int]):
@@ -40,7 +40,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body, record, persist = item.body, item.record, batch.persist
-    node = entity_id.of_account(body.nodeAccountID)
+    node = entity_id.from_account(body.nodeAccountID)
     seconds: int | None = body.transactionValidDuration.seconds
     if not seconds and not body.HasField("transactionValidDuration"):
         seconds = None
@@ -82,7 +82,7 @@ def transaction(item: RecordItem, batch: Batch) -> None:
         item.congestion_pricing_multiplier,
         record.high_volume_pricing_multiplier,
     ]
-    batch.rows_of(Transaction).append(row)
+    batch.rows_for(Transaction).append(row)
     if item.transaction_type == ATOMIC_BATCH:
         batch.state(AtomicBatches)[item.consensus_timestamp] = row
     elif batch_key is not None and item.nonce == 0:
@@ -97,8 +97,8 @@ def _max_custom_fees(item: RecordItem, batch: Batch) -> list[bytes] | None:
     """Return the fee limits of the body, without those that name an account or token out of range."""
     limits = []
     for limit in item.body.max_custom_fees:
-        entities = [entity_id.of_account(limit.account_id)]
-        entities += [entity_id.of_token(fee.denominating_token_id) for fee in limit.fees]
+        entities = [entity_id.from_account(limit.account_id)]
+        entities += [entity_id.from_token(fee.denominating_token_id) for fee in limit.fees]
         if not any(isinstance(entity, OutOfRangeEntityId) for entity in entities):
             batch.mention(*entities)
             limits.append(limit.SerializeToString())
@@ -135,7 +135,7 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
     digest = item.record.transactionHash
     if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
         return
-    batch.rows_of(TransactionHash).append(
+    batch.rows_for(TransactionHash).append(
         (
             item.consensus_timestamp,
             digest[:HASH_LENGTH],

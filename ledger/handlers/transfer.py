@@ -33,7 +33,7 @@ def approve_hbar_allowances(item: RecordItem, batch: Batch) -> None:
         if owner is None:
             continue
         owner = owner or item.payer_account_id
-        spender = entity_id.of_account(allowance.spender)
+        spender = entity_id.from_account(allowance.spender)
         if (owner, spender) in granted:
             continue
         granted.add((owner, spender))
@@ -105,7 +105,7 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         batch.mention(*[account for account, _ in moved])
     if requested:
         errata = "DELETE" if spurious_time else None
-        batch.rows_of(CryptoTransfer).extend(
+        batch.rows_for(CryptoTransfer).extend(
             (
                 account,
                 at,
@@ -119,11 +119,11 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         if errata:
             moved = [each for each in moved if each not in requested]
     else:
-        batch.rows_of(CryptoTransfer).extend(
+        batch.rows_for(CryptoTransfer).extend(
             [(account, at, amount, payer, False, None) for account, amount in moved]
         )
     if batch.persist.track_balance:
-        batch.changes_of(Entity).move(moved, at)
+        batch.changes_for(Entity).add_amounts(moved, at)
 
 
 def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:
@@ -131,7 +131,7 @@ def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:
     approvals: dict[tuple[int, int], bool] = {}
     for transfer in item.body.cryptoTransfer.transfers.accountAmounts:
         if transfer.accountID.HasField("accountNum"):
-            key = (entity_id.of_account(transfer.accountID), transfer.amount)
+            key = (entity_id.from_account(transfer.accountID), transfer.amount)
             approvals.setdefault(key, transfer.is_approval)
     return approvals
 
@@ -149,7 +149,7 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
     at = item.consensus_timestamp
     yesterday = at // NANOS_PER_DAY - 1
     for reward in rewards:
-        account = entity_id.of_account(reward.accountID)
+        account = entity_id.from_account(reward.accountID)
         batch.insert(
             StakingRewardTransfer,
             account_id=account,
@@ -160,5 +160,5 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
         if not account:
             continue
         batch.mention(account)
-        if "stake_period_start" not in batch.given(Entity, account, at):
+        if "stake_period_start" not in batch.columns_set_at(Entity, account, at):
             batch.change_entity(item, id=account, stake_period_start=yesterday)

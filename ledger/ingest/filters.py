@@ -50,13 +50,13 @@ def entities_of(item: RecordItem) -> set[int]:
     Needs `item.entity_id`.
     """
     entities = {item.entity_id, item.payer_account_id}
-    entities |= {entity_id.of_account(each.accountID) for each in item.record.transferList.accountAmounts}
+    entities |= {entity_id.from_account(each.accountID) for each in item.record.transferList.accountAmounts}
     for tokens in item.record.tokenTransferLists:
-        entities.add(entity_id.of_token(tokens.token))
-        entities |= {entity_id.of_account(each.accountID) for each in tokens.transfers}
+        entities.add(entity_id.from_token(tokens.token))
+        entities |= {entity_id.from_account(each.accountID) for each in tokens.transfers}
         for nft in tokens.nftTransfers:
-            entities.add(entity_id.of_account(nft.senderAccountID))
-            entities.add(entity_id.of_account(nft.receiverAccountID))
+            entities.add(entity_id.from_account(nft.senderAccountID))
+            entities.add(entity_id.from_account(nft.receiverAccountID))
     return entities
 
 
@@ -90,9 +90,9 @@ class Selection:
 def _time(name: str, default: int) -> int:
     text = config.value(name)
     try:
-        return timestamp.of_instant(text) if text else default
+        return timestamp.parse_iso(text) if text else default
     except timestamp.InvalidTimestamp as error:
-        raise InvalidFilter(f"{config.described(name).variable}: {error}.") from None
+        raise InvalidFilter(f"{config.lookup(name).variable}: {error}.") from None
 
 
 def _filters(name: str) -> list[Filter]:
@@ -101,7 +101,7 @@ def _filters(name: str) -> list[Filter]:
 
 def _filter(name: str, text: str) -> Filter:
     entities, types = set[int](), set[int]()
-    variable = config.described(name).variable
+    variable = config.lookup(name).variable
     for part in text.split():
         key, _, values = part.partition("=")
         for value in filter(None, values.split(",")):

@@ -12,7 +12,7 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.metrics import ingest
-from mirror.core.values.hashes import where_they_differ
+from mirror.core.values.hashes import describe_difference
 
 NO_HASH = "0" * 96
 
@@ -121,7 +121,7 @@ class Position:
 
     def broken_chain(self, file: RecordFile) -> IngestError:
         """Return the error for a file that has another previous hash than the hash of this one."""
-        previous, own = where_they_differ(file.previous_hash, self.hash)
+        previous, own = describe_difference(file.previous_hash, self.hash)
         hashes = f"its previous hash {previous} is not the hash {own} of {self.name}"
         cause = f"{hashes}, the last file loaded (block {self.index}): the chain is broken"
         cure = "Load the files between the two first; if they are lost for good, use --allow-gap."
@@ -144,7 +144,7 @@ class Position:
         previous_hash = file.previous_wrapper_hash or file.previous_hash
         if not self.wrapper_hash or previous_hash == self.wrapper_hash:
             return
-        previous, own = where_they_differ(previous_hash, self.wrapper_hash)
+        previous, own = describe_difference(previous_hash, self.wrapper_hash)
         raise IngestError(
             file.name,
             "header",
@@ -172,7 +172,7 @@ class Position:
         previous_hash = file.previous_wrapper_hash if file.wrapper else None
         if not self.wrapper_hash or not previous_hash or previous_hash == self.wrapper_hash:
             return ""
-        previous, own = where_they_differ(previous_hash, self.wrapper_hash)
+        previous, own = describe_difference(previous_hash, self.wrapper_hash)
         return (
             f"the block it is wrapped in follows {previous}, not {own}, the block {self.name} is wrapped in"
         )
@@ -272,7 +272,7 @@ def left_out(file: RecordFile, last: Position) -> IngestError:
         return last.broken_chain(file)
     stored = None if file.block_number is None else Position.of_number(file.block_number)
     if stored and stored.has_own_number and stored.hash != file.hash:
-        loaded, own = where_they_differ(stored.hash, file.hash)
+        loaded, own = describe_difference(stored.hash, file.hash)
         return IngestError(
             file.name,
             "",

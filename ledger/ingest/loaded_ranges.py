@@ -166,7 +166,7 @@ def filters_in_force() -> str:
 
 def _time(name: str, default: int) -> int:
     text = config.value(name)
-    return timestamp.of_instant(text) if text else default
+    return timestamp.parse_iso(text) if text else default
 
 
 def _text(filters: Any) -> str:

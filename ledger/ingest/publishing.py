@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.models import TopicMessage
 from mirror.core import config
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 from mirror.core.rest.cache.circuit_breaker import Circuit
 
 REDIS = "importer.parser.record.entity.redis.uri"
@@ -57,10 +57,10 @@ class _Publisher:
                     for channel, value in publications[first : first + _MAX_MESSAGES]:
                         pipeline.publish(channel, value)
                     pipeline.execute()
-                self._circuit.worked()
+                self._circuit.record_success()
         # As in the response cache: a broken server makes its client raise anything.
         except Exception as error:
-            self._circuit.failed(error)
+            self._circuit.record_failure(error)
 
 
 @cache
@@ -70,4 +70,4 @@ def _publisher(address: str) -> _Publisher:
 
 @cache
 def _keys() -> tuple[str, ...]:
-    return tuple(re.sub("_(.)", lambda match: match[1].upper(), name) for name in names_of(TopicMessage))
+    return tuple(re.sub("_(.)", lambda match: match[1].upper(), name) for name in column_names(TopicMessage))

@@ -18,7 +18,7 @@ def check() -> None:
     """Raise OperatorError when the database holds another network than the configured one."""
     stored, configured = statements.value(_STORED), config.value("network")
     if stored and stored != configured:
-        variable = config.described("network").variable
+        variable = config.lookup("network").variable
         raise OperatorError(
             f"The database holds the network {stored}, and {variable} is {configured}: set it to {stored}, "
             f"or choose another database for {configured} (SVC_MIRROR_DATA or DATABASE_URL)."

@@ -110,7 +110,7 @@ def _require_loaded(named: LedgerIdentity) -> None:
     ledgers = statements.rows("select ledger_id from ledger order by consensus_timestamp desc")
     loaded = [bytes(ledger_id) for (ledger_id,) in ledgers]
     if loaded and named.ledger_id not in loaded:
-        variable, other = config.described(FIRST_LEDGER).variable, loaded[0].hex()
+        variable, other = config.lookup(FIRST_LEDGER).variable, loaded[0].hex()
         raise OperatorError(
             f"{variable} names the ledger {named.ledger_id.hex()}, but what is loaded comes from the ledger "
             f"{other}: name that one's publication, or load the other ledger into another database."

@@ -9,8 +9,8 @@ from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import EntityType
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import GrowingTable
-from mirror.core.db.writing.merge import Change, MergeRule, added_up
+from mirror.core.db.schema.tables import PartitionableTable
+from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
 
 # Id, balance and its timestamp.
 _COLUMNS_OF_MOVE = 3
@@ -35,7 +35,7 @@ class EntityRule(MergeRule):
         columns["balance"] = amount if known is None else known + amount
         columns["balance_timestamp"] = change["balance_timestamp"]
         if target.since is not None:
-            target.given.update(("balance", "balance_timestamp"))
+            target.own_columns.update(("balance", "balance_timestamp"))
 
     def carry(self, columns: dict[str, Any], before: Mapping[str, Any]) -> None:
         """Let a transfer before the creation of an entity, such as its parent's, set its balance's time."""
@@ -56,7 +56,7 @@ class EntityRule(MergeRule):
 
 def _balance(kind: str, balance: str, change: str) -> str:
     """Return SQL of the new balance; an entity without one gets one only if it is an account or contract."""
-    total = added_up(f"coalesce({balance}, 0)", f"coalesce({change}, 0)")
+    total = saturating_sum(f"coalesce({balance}, 0)", f"coalesce({change}, 0)")
     return f"case when {kind} in ('ACCOUNT', 'CONTRACT') or {balance} is not null then {total} end"
 
 
@@ -74,7 +74,7 @@ class Entity(models.Model):
             "balance_timestamp": "first_balance_timestamp",
             "ethereum_nonce": "first_nonce",
         },
-        noted={
+        staged_only={
             "was_account": "boolean",
             "untyped_balance": "int8",
             "first_balance": "int8",
@@ -84,7 +84,7 @@ class Entity(models.Model):
         },
         fixed=frozenset({"alias", "created_timestamp", "evm_address", "num", "realm", "shard"}),
         added=frozenset({"balance"}),
-        moved=("balance", "balance_timestamp"),
+        running_sum=("balance", "balance_timestamp"),
         defaults={
             "decline_reward": "false",
             "memo": "''",
@@ -208,7 +208,7 @@ EntityStakeHistory = history_of(
 )
 
 
-class EntityTransaction(GrowingTable, models.Model):
+class EntityTransaction(PartitionableTable, models.Model):
     """One entity's part in one transaction, whatever the part was.
 
     Written by every transaction, if the setting says so.

@@ -6,7 +6,7 @@ from django.db import models
 from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import GrowingTable, KeylessTable
+from mirror.core.db.schema.tables import KeylessTable, PartitionableTable
 from mirror.core.db.writing.merge import MergeRule
 
 
@@ -37,7 +37,7 @@ TopicHistory = history_of(
 )
 
 
-class TopicMessage(KeylessTable, GrowingTable, models.Model):
+class TopicMessage(KeylessTable, PartitionableTable, models.Model):
     """One message, or one chunk of a longer one. Written by CONSENSUSSUBMITMESSAGE."""
 
     pk = models.CompositePrimaryKey("topic_id", "sequence_number")

@@ -6,14 +6,14 @@ from django.db import models
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import ErrataType
 from mirror.core.db.schema.indexes import HashIndex, Index
-from mirror.core.db.schema.tables import Compared, GrowingTable, HashPartitions, KeylessTable
+from mirror.core.db.schema.tables import Compared, HashPartitions, KeylessTable, PartitionableTable
 from mirror.core.values.hapi import result_codes
 
 # Few transactions fail, so these indexes are small, and find failures among any number of others.
 _FAILED = ~models.Q(result__in=sorted(result_codes.SUCCESS))
 
 
-class Transaction(GrowingTable, models.Model):
+class Transaction(PartitionableTable, models.Model):
     """One transaction that reached consensus, successful or not. Written by every transaction."""
 
     compared = Compared(completed_column="nft_transfer", older=(("high_volume_pricing_multiplier", "0"),))

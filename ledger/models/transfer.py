@@ -5,10 +5,10 @@ from django.db import models
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import ErrataType
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import GrowingTable, KeylessTable
+from mirror.core.db.schema.tables import KeylessTable, PartitionableTable
 
 
-class CryptoTransfer(KeylessTable, GrowingTable, models.Model):
+class CryptoTransfer(KeylessTable, PartitionableTable, models.Model):
     """One account's balance change in one transaction, fees included.
 
     Written by every transaction, from the transfer list of its record.
@@ -66,7 +66,7 @@ class NonFeeTransfer(KeylessTable, models.Model):
         ]
 
 
-class StakingRewardTransfer(GrowingTable, models.Model):
+class StakingRewardTransfer(PartitionableTable, models.Model):
     """One staking reward paid to an account. Written by any transaction whose record lists paid rewards."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "account_id")

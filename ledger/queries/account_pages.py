@@ -8,7 +8,7 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Row, Wh
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import MOST, few_ids, page_of_few
+from mirror.core.db.sql.selective_page import MAX_ROWS, selective_ids, selective_page
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
@@ -53,7 +53,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
         """
         found = Statement(f"select {columns} from ({few}) e {joins}", where.values)
         met = compare("balance", filters.balances, any_equal=False)
-        rows = page_of_few(candidates, found, query, index=index, where=met)
+        rows = selective_page(candidates, found, query, index=index, where=met)
         if rows is not None:
             return rows, None
     return walk(
@@ -69,14 +69,14 @@ def bounds_of(ids: Sequence[Comparison]) -> Bounds:
     """Return the bounds of ids, which are empty where a name without an id is compared with."""
     if any(value is None for _, value in ids):
         return Bounds(1, 0)
-    return Bounds.of(ids)
+    return Bounds.combine(ids)
 
 
 def names_few(ids: Bounds) -> bool:
     """Return whether the bounds leave so few ids that no other condition needs an index."""
     if ids.equal or ids.empty:
         return True
-    return ids.lower is not None and ids.upper is not None and ids.upper - ids.lower < MOST
+    return ids.lower is not None and ids.upper is not None and ids.upper - ids.lower < MAX_ROWS
 
 
 def entities_of_keys(public_keys: Sequence[Comparison], types: str) -> Statement:
@@ -147,7 +147,7 @@ def _distributed_page_of_few(
     columns: str, joins: str, query: Query, candidates: Statement, *, index: str
 ) -> list[Row] | None:
     """Return a page of the candidates; None if they are not few."""
-    ids = few_ids(candidates, index=index)
+    ids = selective_ids(candidates, index=index)
     if not ids:
         return None if ids is None else []
     where = Where(("id = any(%s)",), (ids,)) + query.where

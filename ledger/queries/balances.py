@@ -25,7 +25,7 @@ from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where, compare, fe
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import page_of_few
+from mirror.core.db.sql.selective_page import selective_page
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 
@@ -79,7 +79,7 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
 
     A snapshot before the month that precedes their end, or now, is too old.
     """
-    timestamps = Bounds.of(
+    timestamps = Bounds.combine(
         Comparison("lte" if operator == "eq" else operator, time) for operator, time in comparisons
     )
     lower = max(timestamps.lower or 0, 0)
@@ -149,7 +149,7 @@ def balances_at(
         where = compare("id", selection.accounts)
         known = Statement(f"select id from few {where.sql}", where.values)
         index = "" if selection.public_key is not None else _BALANCE_INDEX
-        few = page_of_few(candidates, page(known), query, index=index)
+        few = selective_page(candidates, page(known), query, index=index)
         if few is not None:
             return [BalanceAt(*row) for row in few], None
 

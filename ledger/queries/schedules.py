@@ -7,7 +7,7 @@ from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
@@ -58,13 +58,13 @@ def page(
     """
     if any(comparison.value is None for comparison in (*accounts, *schedule_ids)):
         return [], None
-    within, ids = Bounds.of(accounts), Bounds.of(schedule_ids)
+    within, ids = Bounds.combine(accounts), Bounds.combine(schedule_ids)
     creators = None
     if within.equal:
         creators = list(within.equal_within - within.unequal) if len(within.equal) == 1 else []
     elif within.lower is not None or within.upper is not None:
         # Index: schedule__creator_schedule (creator_account_id, schedule_id). None if they are many.
-        creators = different_values("schedule", "creator_account_id", within, _MAX_CREATORS)
+        creators = distinct_values("schedule", "creator_account_id", within, _MAX_CREATORS)
     others = Where() if creators is not None else within.where("creator_account_id")
     return walk(
         lambda window: _schedules(query.filter(others), window, creators),

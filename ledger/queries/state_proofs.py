@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core import config
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import MAX_INT64, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
@@ -68,7 +68,7 @@ def successful_transaction(payer: int, valid_start: int, nonce: int, scheduled: 
         f"""
         select t.consensus_timestamp from transaction t
         where t.valid_start_ns = %s and t.payer_account_id = %s and t.nonce = %s and t.scheduled = %s
-            and t.result = any(%s) {also(times, "t.consensus_timestamp")}
+            and t.result = any(%s) {and_months(times, "t.consensus_timestamp")}
         order by t.consensus_timestamp
         """,
         (valid_start, payer, nonce, scheduled, sorted(result_codes.SUCCESS)),

@@ -28,7 +28,7 @@ from ledger.queries.transaction_sides import (
 from ledger.queries.transaction_streams import Side, Sql, Window, meetings
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import EVER, also, is_divided, windows
+from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, windows
 from mirror.core.db.reading import budget
 from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
@@ -62,14 +62,14 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
     accounts = accounts_of(selection.accounts)
     if accounts == ():
         return [], None
-    if is_plain(selection, accounts) and not is_divided() and not is_distributed():
+    if is_plain(selection, accounts) and not is_partitioned() and not is_distributed():
         account = accounts[0] if isinstance(accounts, tuple) else 0
         return _plain(selection, account, query), None
-    # Where tables are divided by month, month by month.
+    # Where tables are partitioned by month, month by month.
     page: list[FullTransaction] = []
     seen_until: int | None = None
     for times in windows(selection.timestamps, descending=query.descending):
-        if seen_until is not None and budget.total() and budget.left() <= 0:
+        if seen_until is not None and budget.total() and budget.remaining() <= 0:
             return page, seen_until
         rows, seen_until = _transactions(replace(selection, timestamps=times), accounts, query)
         page += rows
@@ -110,7 +110,7 @@ def _page_text(keys: Sql, query: Query, times: Bounds) -> str:
             order by consensus_timestamp {query.direction} limit {query.limit:d}
         ) key
         join transaction t on t.consensus_timestamp = key.consensus_timestamp
-            {also(times, "t.consensus_timestamp")}
+            {and_months(times, "t.consensus_timestamp")}
         order by t.consensus_timestamp {query.direction}
     """
 
@@ -122,7 +122,7 @@ _ACCOUNT, _TYPE, _LOWER, _UPPER, _PRECEDING = -1, -2, -3, -4, -5
 def _plain(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
     """Return a page of a plain list, whose text is made once.
 
-    So its text can't name the times themselves, nor months of divided tables.
+    So its text can't name the times themselves, nor months of partitioned tables.
     """
     bounds = selection.timestamps
     shape = Selection(
@@ -151,7 +151,7 @@ def _plain(selection: Selection, account: int, query: Query) -> list[FullTransac
 def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
     (side,) = sides_of(shape, (_ACCOUNT,) if of_account else None).sides
     keys = side.keys(Window(shape.timestamps, query.direction), query.limit)
-    return Sql(_page_text(keys, query, EVER), keys.values)
+    return Sql(_page_text(keys, query, ALL_TIMES), keys.values)
 
 
 def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
@@ -179,7 +179,7 @@ def _step(side: Side, timestamps: Bounds, query: Query, edge: Sql) -> _Step:
         from edge
         left join (select consensus_timestamp from ({keys.text}) part {page}) key on true
         left join transaction t on t.consensus_timestamp = key.consensus_timestamp
-            {also(timestamps, "t.consensus_timestamp")}
+            {and_months(timestamps, "t.consensus_timestamp")}
         order by t.consensus_timestamp {query.direction}
     """
     rows = fetch(statement, (*edge.values, *keys.values))
@@ -219,9 +219,9 @@ class _Search:
                         step = self._following()
                 except psycopg.errors.QueryCanceled:
                     # On a slow disk, what it has read takes no time again.
-                    if budget.left() <= longest:
+                    if budget.remaining() <= longest:
                         return page, reached
-                    longest = budget.left()
+                    longest = budget.remaining()
                     continue
             page += step.rows
             if len(page) >= self._query.limit:
@@ -231,7 +231,7 @@ class _Search:
             reached = step.edge
             self._rest = _after(self._rest, reached, descending=self._query.descending)
             seconds = time.monotonic() - began
-            if whole and budget.left() < seconds and not self._rest.empty:
+            if whole and budget.remaining() < seconds and not self._rest.empty:
                 return page, reached
             if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
                 self._number = min(self._number * _GROWTH, _MANY)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
@@ -77,10 +77,10 @@ def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
     others = [comparison for comparison in comparisons if comparison.operator != "eq"]
     if any(value is None for _, value in others):
         return ()
-    bounds = Bounds.of(others)
+    bounds = Bounds.combine(others)
     if len(others) == len(comparisons):
         return () if bounds.empty else bounds
-    named = Bounds.of(comparison for comparison in comparisons if comparison.value is not None)
+    named = Bounds.combine(comparison for comparison in comparisons if comparison.value is not None)
     return tuple(sorted(named.equal_within - bounds.unequal))
 
 
@@ -360,5 +360,5 @@ def _exists(tables: str, condition: str, times: Bounds) -> str:
         condition += f" and {alias}.payer_account_id = t.payer_account_id"
     return (
         f"coalesce((select true from {tables} where {alias}.consensus_timestamp = t.consensus_timestamp "
-        f"and {condition}{also(times, f'{alias}.consensus_timestamp')} limit 1), false)"
+        f"and {condition}{and_months(times, f'{alias}.consensus_timestamp')} limit 1), false)"
     )

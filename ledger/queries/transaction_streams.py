@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mirror.core.db.partitions.reading import also, months_of
+from mirror.core.db.partitions.reading import and_months, month_conditions
 from mirror.core.db.reading.sql import MAX_INT64, Where
 from mirror.core.db.sql.bounds import Bounds
 
@@ -60,7 +60,7 @@ class Window(NamedTuple):
         )
         where = Where(pairs, (*value.values, lower, *value.values, min(upper, MAX_INT64)))
         where += replace(self.bounds, lower=None, upper=None).where(column)
-        return where + months_of(self.bounds, column)
+        return where + month_conditions(self.bounds, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Stream:
         if recheck.conditions and self.alias != "t":
             # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
             probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
-            probe += also(window.bounds, "t.consensus_timestamp")
+            probe += and_months(window.bounds, "t.consensus_timestamp")
             # Plain columns, so that a partial index of the conditions has the answer.
             conditions = recheck.and_sql.replace("(t.result + 0)", "t.result")
             recheck = Where((f"({probe}{conditions} limit 1)",), recheck.values)
@@ -179,7 +179,7 @@ def meetings(one: Side, other: Side, window: Window, limit: int) -> Sql:
         select consensus_timestamp from ({both.text}) met
         where (
             select true from {TRANSACTION} where t.consensus_timestamp = met.consensus_timestamp
-            {also(window.bounds, "t.consensus_timestamp")} {recheck.and_sql} limit 1
+            {and_months(window.bounds, "t.consensus_timestamp")} {recheck.and_sql} limit 1
         )
         order by consensus_timestamp {window.direction} limit {limit:d}
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import EVER, also, is_divided, spanned
+from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, time_bounds
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -100,7 +100,7 @@ def columns(times: Bounds, *, more: bool = False) -> str:
 
     `more`: with those that only a query for one id or hash has.
     """
-    months = {alias: also(times, f"{alias}.consensus_timestamp") for alias in "ckf"}
+    months = {alias: and_months(times, f"{alias}.consensus_timestamp") for alias in "ckf"}
     if is_distributed():
         # What belongs to a transaction is with its payer.
         for alias in "ckf":
@@ -109,11 +109,11 @@ def columns(times: Bounds, *, more: bool = False) -> str:
 
 
 def transactions_of_id(
-    payer_account_id: int, valid_start_ns: int, query: Query, times: Bounds = EVER
+    payer_account_id: int, valid_start_ns: int, query: Query, times: Bounds = ALL_TIMES
 ) -> list[FullTransaction]:
     """Return all transactions of one id; the query narrows t.
 
-    Where tables are divided by month, only the months of `times` are read; else it makes no difference.
+    Where tables are partitioned by month, only the months of `times` are read; else it makes no difference.
     """
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id). A condition on the time would
     # tempt PostgreSQL to read all that this payer did in that time instead.
@@ -123,7 +123,7 @@ def transactions_of_id(
 
 
 def transactions_of_ids(
-    ids: Sequence[tuple[int, int]], query: Query, times: Bounds = EVER
+    ids: Sequence[tuple[int, int]], query: Query, times: Bounds = ALL_TIMES
 ) -> list[FullTransaction]:
     """Return the same of several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
@@ -143,7 +143,7 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     """Return all transactions of one 48-byte hash with the payer of the first."""
     # Indexes: transaction_hash__hash of the partition that the first byte selects; then the primary key
     # (consensus_timestamp).
-    times = _times_of_hash(digest) if is_divided() else EVER
+    times = _times_of_hash(digest) if is_partitioned() else ALL_TIMES
     if is_distributed():
         return _distributed_transactions_of_hash(digest, query, times)
     statement = f"""
@@ -163,7 +163,7 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
         select {columns(times, more=True)}
         from transaction t
         where t.consensus_timestamp = any(array(select consensus_timestamp from found))
-            {also(times, "t.consensus_timestamp")}
+            {and_months(times, "t.consensus_timestamp")}
             and t.payer_account_id = coalesce((select payer_account_id from payer), t.payer_account_id)
             {query.where.and_sql}
         order by t.consensus_timestamp
@@ -203,13 +203,13 @@ def _times_of_hash(digest: bytes) -> Bounds:
         """,
         (digest[0] % 32, digest[:32]),
     )
-    return spanned(row[0] for row in rows)
+    return time_bounds(row[0] for row in rows)
 
 
 def _all(where: Where, times: Bounds) -> list[FullTransaction]:
     statement = f"""
         select {columns(times, more=True)} from transaction t
-        {where.sql} {also(times, "t.consensus_timestamp")}
+        {where.sql} {and_months(times, "t.consensus_timestamp")}
         order by t.consensus_timestamp
     """
     return [FullTransaction._make(row) for row in fetch(statement, where.values)]
@@ -221,7 +221,7 @@ def staking_reward_transfers(timestamps: Sequence[int]) -> list[Row]:
     return fetch(
         f"""
         select consensus_timestamp, account_id, amount from staking_reward_transfer
-        where consensus_timestamp = any(%s) {also(spanned(timestamps), "consensus_timestamp")}
+        where consensus_timestamp = any(%s) {and_months(time_bounds(timestamps), "consensus_timestamp")}
         order by consensus_timestamp, account_id
         """,
         (list(timestamps),),

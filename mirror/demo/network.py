@@ -48,20 +48,20 @@ _DELAY = 1_200_000_000, 6_000_000_000
 # The share of transactions that pay the price for high volume (HIP-1313), if their kind has one, and the
 # possible utilizations of the network by them, in ten-thousandths.
 _HIGH_VOLUME_SHARE = 0.04
-_BUSY = (0, 3, 7, 150)
+_UTILIZATIONS = (0, 3, 7, 150)
 # Only accounts with at least this much left pay it.
-_LEFT_OVER = 200 * HBAR
+_MIN_REMAINING = 200 * HBAR
 # The largest number of bytes besides the body, and of signatures, that a transaction offers to pay for.
 _ENVELOPE, _MAX_SIGNATURES = 1_000, 8
 
 
 # The share of what would be refused that is submitted nevertheless: people make mistakes, but not often.
-_MISTAKES = 0.15
+_MISTAKE_SHARE = 0.15
 
 _First = TypeVar("_First")
 _Second = TypeVar("_Second")
 Perform = Callable[["Network"], object]
-Refused = tuple[str, Fields, str]  # kind of body, its fields, result code
+FailingTransaction = tuple[str, Fields, str]  # kind of body, its fields, result code
 
 
 class NotPossible(Exception):
@@ -81,7 +81,7 @@ def require(condition: object) -> None:
         raise NotPossible
 
 
-def both(first: _First | None, second: _Second | None) -> tuple[_First, _Second]:
+def pair(first: _First | None, second: _Second | None) -> tuple[_First, _Second]:
     """Return two different parties. Errors: NotPossible if one of them is missing."""
     require(first is not second)
     return required(first), required(second)
@@ -162,26 +162,28 @@ class Network:
 
     # WHAT HAPPENS
 
-    def act(self, transactions: int, within: int = 0) -> None:
-        """Let people act until at least this many transactions are submitted, spread over `within` ns."""
-        done, choose = self.counts.total(), self.choose
-        enough, end = done + transactions, self.now + within
+    def act(self, transactions: int, duration: int = 0) -> None:
+        """Let people act until at least this many transactions are submitted, spread over `duration` ns."""
+        submitted, choose = self.counts.total(), self.choose
+        target, end = submitted + transactions, self.now + duration
         for _ in range(_ATTEMPTS * transactions):
             self.run_due_events()
-            if choose.randrange(_RARE if done > _FIRST else _RARE_AT_FIRST) == 0:
+            if choose.randrange(_RARE if submitted > _FIRST else _RARE_AT_FIRST) == 0:
                 rarest = sorted(
                     self._actions, key=lambda each: (self.performed[each.perform], choose.random())
                 )
-                happened = any(self._perform(action) for action in rarest)
+                performed = any(self._perform(action) for action in rarest)
             else:
                 (action,) = choose.choices(self._actions, self._weights)
-                happened = self._perform(action)
-            done = self.counts.total()
-            if done >= enough:
+                performed = self._perform(action)
+            submitted = self.counts.total()
+            if submitted >= target:
                 return
-            left = end - self.now
-            if happened and left > 0:
-                self.skip(min(left, self.choose.randrange(1 + 2 * left // (enough - done))))
+            remaining_time = end - self.now
+            if performed and remaining_time > 0:
+                self.advance(
+                    min(remaining_time, self.choose.randrange(1 + 2 * remaining_time // (target - submitted)))
+                )
         raise RuntimeError("none of the actions is possible in this network")
 
     def _perform(self, action: Action) -> bool:
@@ -192,7 +194,7 @@ class Network:
         self.performed[action.perform] += 1
         return True
 
-    def at(self, time: int, event: Perform) -> None:
+    def call_at(self, time: int, event: Perform) -> None:
         """Call `event` at a time, before any action after it.
 
         It has to be a function of a module or a partial of one, as it is pickled.
@@ -225,7 +227,7 @@ class Network:
         """Return whether nodes log the token transfers of contracts themselves, as mirrors did before."""
         return self.composer.hapi_version >= LOGGING_SINCE
 
-    def skip(self, nanoseconds: int) -> None:
+    def advance(self, nanoseconds: int) -> None:
         """Let time pass; the next block starts that much later."""
         self.composer.consensus_timestamp += nanoseconds
 
@@ -284,13 +286,13 @@ class Network:
         options["transfers"] = amounts
         self.submit("cryptoTransfer", {"transfers": transfer_list(amounts)}, payer=payer, **options)
 
-    def give_up_if(self, refusal: str | None) -> None:
-        """Mostly give up what would fail with the result code `refusal`. Errors: NotPossible."""
-        require(refusal is None or self.choose.random() < _MISTAKES)
+    def avoid_failure(self, failure: str | None) -> None:
+        """Mostly skip an action that would fail with the result code `failure`. Errors: NotPossible."""
+        require(failure is None or self.choose.random() < _MISTAKE_SHARE)
 
-    def submit_refused(self, refused: Sequence[Refused], *, payer: int) -> None:
+    def submit_failing(self, failing: Sequence[FailingTransaction], *, payer: int) -> None:
         """Submit one of these transactions, which fails. Errors: NotPossible if there are none."""
-        kind, body, result = self.pick(refused)
+        kind, body, result = self.pick(failing)
         self.submit(kind, body, payer=payer, result=result)
 
     def body(self, kind: str, body: Fields, envelope: Fields) -> Any:
@@ -298,7 +300,6 @@ class Network:
         return compose(TransactionBody, {**envelope, kind: body})
 
     def transaction_id(self, payer: int) -> Any:
-        """Return an id for the next transaction."""
         valid_start = timestamp(self.now - self.choose.randrange(*_DELAY))
         return TransactionID(accountID=account(payer), transactionValidStart=valid_start)
 
@@ -311,25 +312,25 @@ class Network:
         price = Price(self.world, message)
         if self.choose.random() < _HIGH_VOLUME_SHARE:
             message.high_volume = True
-            dear = Price(self.world, message, self.choose.choice(_BUSY))
-            left = self.world.accounts[payer].balance - dear.tinybars()
-            message.high_volume = dear.multiplier > ONCE and left > _LEFT_OVER
+            busy_price = Price(self.world, message, self.choose.choice(_UTILIZATIONS))
+            remaining = self.world.accounts[payer].balance - busy_price.tinybars()
+            message.high_volume = busy_price.multiplier > ONCE and remaining > _MIN_REMAINING
             if message.high_volume:
-                price, record.high_volume_pricing_multiplier = dear, dear.multiplier
+                price, record.high_volume_pricing_multiplier = busy_price, busy_price.multiplier
         if not message.transactionFee:
-            most = price.tinybars(message.ByteSize() + _ENVELOPE, _MAX_SIGNATURES)
-            message.transactionFee = 2 * most
+            max_fee = price.tinybars(message.ByteSize() + _ENVELOPE, _MAX_SIGNATURES)
+            message.transactionFee = 2 * max_fee
         return price.tinybars
 
     # CHOICES
 
-    def pick(self, among: Sequence[_First]) -> _First:
+    def pick(self, candidates: Sequence[_First]) -> _First:
         """Return one of these at random. Errors: NotPossible if there are none."""
-        return required(self.find(among))
+        return required(self.find(candidates))
 
-    def find(self, among: Sequence[_First]) -> _First | None:
+    def find(self, candidates: Sequence[_First]) -> _First | None:
         """Return one of these at random; None if there are none."""
-        return self.choose.choice(among) if among else None
+        return self.choose.choice(candidates) if candidates else None
 
     def find_person(self, *, at_least: int = 100 * HBAR, settled: bool = False) -> Account | None:
         """Return a random person who can pay `at_least`; None if a few tries find none.
@@ -353,7 +354,6 @@ class Network:
         return not account.deleted and account.balance >= at_least
 
     def new_number(self) -> int:
-        """Return the number of the next new entity."""
         number = self.world.next_number
         self.world.next_number += 1
         return number

@@ -2,7 +2,7 @@
 
 import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,6 +16,7 @@ from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.logs import Echo
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.demo.keys.nodes import nodes
@@ -27,8 +28,6 @@ ADDRESS_BOOK_FILE = "addressbook.bin"
 
 _TPS = 25
 _SECONDS_PER_BLOCK = 36
-
-Say = Callable[[str], None]
 
 
 def folder() -> Path:
@@ -45,7 +44,7 @@ def first_book() -> bytes:
 # HISTORY
 
 
-class Maker:
+class HistoryProducer:
     """Makes the history in a child process: making and loading take a core each.
 
     `end` has to be called, so hold the stop signals back until that is certain.
@@ -55,7 +54,7 @@ class Maker:
         self._publisher = publisher
         self._receiving, sending = multiprocessing.Pipe(duplex=False)
         context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=_make, args=(publisher, sending), name="demo")
+        self._process = context.Process(target=_produce, args=(publisher, sending), name="demo")
         self._process.start()
         # So that its end is the end of the pipe.
         sending.close()
@@ -77,22 +76,22 @@ class Maker:
 
 
 @contextmanager
-def made_ahead() -> Iterator[Maker | None]:
+def start_producing() -> Iterator[HistoryProducer | None]:
     """Begin to make the history, unless it is complete, for `load` once there is a database."""
     publisher = Publisher(folder(), nodes())
-    maker: Maker | None = None
+    producer: HistoryProducer | None = None
     try:
         if not publisher.complete:
-            with signals.held():
-                maker = Maker(publisher)
-        yield maker
+            with signals.signals_blocked():
+                producer = HistoryProducer(publisher)
+        yield producer
     finally:
-        if maker:
-            maker.end()
+        if producer:
+            producer.end()
 
 
-def load(say: Say, maker: Maker | None = None) -> None:
-    """Load the history, which `maker` makes or which is made here; continue an interrupted load.
+def load(echo: Echo, producer: HistoryProducer | None = None) -> None:
+    """Load the history, which `producer` makes or which is made here; continue an interrupted load.
 
     Does nothing if the database holds another stream. Errors: OperatorError.
     """
@@ -100,25 +99,25 @@ def load(say: Say, maker: Maker | None = None) -> None:
     if stored and (not folder().is_dir() or publisher.is_loaded(stored)):
         return
     began = time.monotonic()
-    with nullcontext(maker) if maker else made_ahead() as making:
+    with nullcontext(producer) if producer else start_producing() as making:
         if making:
-            say(f"Making a demo network with hours of history in {folder()} and loading it.")
+            echo(f"Making a demo network with hours of history in {folder()} and loading it.")
         files: Iterable[StreamFile] = making.files() if making else publisher.all_published()
-        with FileDisplay("Loading", config.value("demo.blocks"), say) as display:
-            done = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
+        with FileDisplay("Loading", config.value("demo.blocks"), echo) as display:
+            progress = Pipeline(trust=Trust(first_book()), report=display.show).run(files)
     # Threshold signatures don't name their signers.
-    signers = f"{len(done.signed_by)} nodes" if done.signed_by else "a quorum"
-    say(
-        f"Loaded {done.transactions:,} transactions in {done.files:,} blocks, signed by {signers}, "
+    signers = f"{len(progress.signed_by)} nodes" if progress.signed_by else "a quorum"
+    echo(
+        f"Loaded {progress.transactions:,} transactions in {progress.files:,} blocks, signed by {signers}, "
         f"in {time.monotonic() - began:.1f} s."
     )
 
 
-def _make(publisher: Publisher, sending: Connection) -> None:
+def _produce(publisher: Publisher, sending: Connection) -> None:
     # Imported here, as only this process needs it.
     from mirror.demo.publish.history import History
 
-    signals.leave_to_supervisor()
+    signals.start_supervised()
     signals.end_with_parent()
     blocks = config.value("demo.blocks")
     hours = blocks * _SECONDS_PER_BLOCK / 3600

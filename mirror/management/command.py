@@ -22,7 +22,7 @@ _DJANGO_OPTIONS = {
 }
 
 
-class WrongUse(CommandError):
+class UsageError(CommandError):
     """Arguments that do not go together, or name nothing to work on; the exit code is 2."""
 
     def __init__(self, message: object) -> None:
@@ -56,13 +56,13 @@ SPAN = (
 )
 
 
-def whole(least: int, most: float = inf, what: str = "") -> Callable[[str], int]:
-    """Return a type of arguments: whole numbers, or `what` in words."""
+def integer(low: int, high: float = inf, description: str = "") -> Callable[[str], int]:
+    """Return a type of arguments: whole numbers, or `description` in words."""
 
     def number(text: str) -> int:
         # Python reads no longer numbers.
-        if not (text.isdecimal() and len(text) < 4_000 and least <= int(text) <= most):
-            raise ArgumentTypeError(f"{text!r} is not {what or f'a whole number of at least {least}'}")
+        if not (text.isdecimal() and len(text) < 4_000 and low <= int(text) <= high):
+            raise ArgumentTypeError(f"{text!r} is not {description or f'a whole number of at least {low}'}")
         return int(text)
 
     return number
@@ -101,7 +101,7 @@ class NodeCommand(BaseCommand):
         except (StreamFileError, IngestError) as error:
             raise CommandError(str(error)) from error
 
-    def say(self, sentence: str) -> None:
+    def echo(self, sentence: str) -> None:
         self.stdout.write(sentence)
 
     def check_arguments(self, arguments: Sequence[str]) -> None:
@@ -110,7 +110,7 @@ class NodeCommand(BaseCommand):
         try:
             parser.parse_args(arguments)
         except CommandError as error:
-            raise WrongUse(self._refusal(str(error).removeprefix("Error: "))) from None
+            raise UsageError(self._refusal(str(error).removeprefix("Error: "))) from None
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from django.core.management import get_commands, load_command_class
 
-from mirror.management.command import NodeCommand, WrongUse
+from mirror.management.command import NodeCommand, UsageError
 
 _APP = "mirror"
 # Commands in the order in which one meets them; any others follow by name.
@@ -21,7 +21,7 @@ _DJANGO = {
 }
 
 
-def ours() -> list[str]:
+def command_names() -> list[str]:
     """Return the names of our commands, in the order of the overview."""
     names = [name for name, app in get_commands().items() if app == _APP]
     return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
@@ -33,7 +33,7 @@ def text() -> str:
         [
             "The commands of Ledger Mirror; `manage.py COMMAND --help` says more about each.",
             "",
-            *_lines((name, load_command_class(_APP, name).help) for name in ours()),
+            *_lines((name, load_command_class(_APP, name).help) for name in command_names()),
             "",
             "Commands of Django that may be useful; `manage.py help --commands` lists all of them.",
             "",
@@ -49,9 +49,9 @@ def check(name: str, arguments: list[str]) -> None:
     """
     commands = get_commands()
     if name not in commands:
-        near = get_close_matches(name, [*ours(), *commands], n=1)
+        near = get_close_matches(name, [*command_names(), *commands], n=1)
         meant = f"did you mean `manage.py {near[0]}`? " if near else ""
-        raise WrongUse(f"There is no command {name!r}: {meant}`manage.py help` lists all of them.")
+        raise UsageError(f"There is no command {name!r}: {meant}`manage.py help` lists all of them.")
     if commands[name] == _APP:
         command = load_command_class(_APP, name)
         if isinstance(command, NodeCommand):

@@ -18,7 +18,7 @@ from mirror.core.processes import signals
 from mirror.web import server
 from mirror.web.requests.connections import set_tcp_user_timeout
 
-_PIECE_BYTES = 1 << 16
+_CHUNK_BYTES = 1 << 16
 
 #: What clients of local networks expect today, unless the operator sets it otherwise.
 DEFAULTS = {
@@ -50,7 +50,7 @@ def check_ports() -> None:
         )
     for port in ports():
         cure = "start without --sdk-ports, or leave that one out (SVC_MIRROR_WEB_SDKPORTS)"
-        server.bound_to(port, cure).close()
+        server.bind_port(port, cure).close()
 
 
 def _is_this_machine(host: str) -> bool:
@@ -72,7 +72,7 @@ async def _serve() -> None:
     host, _ = server.address()
     try:
         listening = [
-            await asyncio.start_server(_pass_on, host, port, start_serving=False) for port in ports()
+            await asyncio.start_server(_forward, host, port, start_serving=False) for port in ports()
         ]
     except OSError as error:
         raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
@@ -82,7 +82,7 @@ async def _serve() -> None:
     await asyncio.gather(*(each.serve_forever() for each in listening))
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Copy bytes between a client and the web server until one of them ends the connection."""
     own = urlsplit(server.url())
     try:
@@ -107,6 +107,6 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
-        while piece := await reader.read(_PIECE_BYTES):
-            writer.write(piece)
+        while chunk := await reader.read(_CHUNK_BYTES):
+            writer.write(chunk)
             await writer.drain()

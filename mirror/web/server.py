@@ -77,30 +77,30 @@ def check_settings() -> None:
     servers.configured()
 
 
-def bound() -> socket.socket:
+def bind() -> socket.socket:
     """Return the socket of the web server, bound to its address. Errors: OperatorError.
 
     It belongs to the supervisor: while a killed web server starts again, connections wait in its queue.
     """
     _, port = address()
     other = port + 1 if port < 65535 else 8001
-    return bound_to(port, f"choose another port (PORT={other})")
+    return bind_port(port, f"choose another port (PORT={other})")
 
 
-def bound_to(port: int, cure: str) -> socket.socket:
+def bind_port(port: int, cure: str) -> socket.socket:
     """Return a socket bound to a port of the web server's host; `cure` says what helps if that is taken.
 
     Errors: OperatorError.
     """
     host, _ = address()
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, sockaddr = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         opened = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise _unbound(host, error) from None
+        raise _bind_error(host, error) from None
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(place)
+        opened.bind(sockaddr)
     except OSError as error:
         opened.close()
         if error.errno == errno.EADDRINUSE:
@@ -111,11 +111,11 @@ def bound_to(port: int, cure: str) -> socket.socket:
             raise OperatorError(
                 f"This user may not listen on port {port}: choose one above 1023 (PORT=8000)."
             ) from None
-        raise _unbound(host, error) from None
+        raise _bind_error(host, error) from None
     return opened
 
 
-def _unbound(host: str, error: OSError) -> OperatorError:
+def _bind_error(host: str, error: OSError) -> OperatorError:
     return OperatorError(f"The web server can't listen on {host} (SVC_MIRROR_WEB_HOST): {error.strerror}.")
 
 
@@ -135,7 +135,7 @@ def serve(listening: socket.socket) -> None:
     from mirror.web.workers import Server
 
     signals.end_with_parent()
-    files.begin("web server")
+    files.start_writing("web server")
     static = _static_folders()
     server = Server(
         "mirror.wsgi:application",
@@ -161,8 +161,8 @@ def serve(listening: socket.socket) -> None:
     )
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
-    shared = [slow_slot.files() for _ in range(config.value("web.slowThreads"))]
-    application = partial(_application, shared, rate_limits.made(), reading.made())
+    shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
+    application = partial(_application, shared, rate_limits.create_memory(), reading.create_scoreboard())
     # The workers are copies of this process, and share what it has loaded.
     _ = get_resolver().url_patterns, gateway
     gc.freeze()
@@ -179,16 +179,16 @@ def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas
     os.nice(_NICENESS)
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use(replicas)
+    reading.use_replicas(replicas)
     from mirror.web.requests import gateway
     from mirror.wsgi import application
     from web3sim.processes import pool
 
-    files.begin("web worker")
+    files.start_writing("web worker")
     # Its processes start, and end before this one.
     pool.pool()
     Finalize(None, pool.stop, exitpriority=_FIRST)
-    return gateway.started(application, [slow_slot.SlowRequestSlot(files) for files in shared], limits)
+    return gateway.start(application, [slow_slot.SlowRequestSlot(files) for files in shared], limits)
 
 
 def _static_folders() -> dict[str, Path]:

@@ -48,15 +48,15 @@ class Server(MPServer):
         for number in workers:
             worker = self.wrks[number]
             process = f"web worker {number + 1} (process {worker.inner.pid})"
-            why = exits.reason(worker.inner.exitcode)
+            reason = exits.reason(worker.inner.exitcode)
             pauses = self._pauses.setdefault(number, Backoff())
             pause = max(pause, pauses.after(time.monotonic() - worker.birth))
-            exits.record(process, why)
-            log.error("process_died", process=process, reason=why, pause_s=round(pause))
+            exits.record(process, reason)
+            log.error("process_died", process=process, reason=reason, pause_s=round(pause))
         # The other workers serve meanwhile. A request to stop ends the pause.
         deadline = time.monotonic() + pause
-        while not self.interrupt_signal and (left := deadline - time.monotonic()) > 0:
-            self.main_loop_interrupt.wait(min(left, 0.2))
+        while not self.interrupt_signal and (remaining := deadline - time.monotonic()) > 0:
+            self.main_loop_interrupt.wait(min(remaining, 0.2))
             time.sleep(0.05)
         if self.interrupt_signal:
             self.main_loop_interrupt.set()

@@ -17,7 +17,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
-from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, TimestampRangeJson, page_of
+from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, TimestampRangeJson, page_type
 from mirror.core.values.timestamp import spring_staking_period_json
 from network.queries import address_books
 
@@ -155,7 +155,7 @@ class Nodes(SpringReadView):
     With their keys, endpoints and stakes.
     """
 
-    parameters, max_age, answers = NodeParameters, 60, page_of("Nodes", nodes=NodeJson)
+    parameters, max_age, answers = NodeParameters, 60, page_type("Nodes", nodes=NodeJson)
     paging = {"node.id": "node_id"}
 
     def read(self, parameters: NodeParameters) -> Response:

@@ -18,7 +18,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
-from mirror.core.values.json_types import Int32, Int64, KeyJson, Timestamp, TimestampRangeJson, page_of
+from mirror.core.values.json_types import Int32, Int64, KeyJson, Timestamp, TimestampRangeJson, page_type
 from network.models.registered_node import Kind
 
 _ID = re.compile(r"((eq|gt|gte|lt|lte):)?[0-9]{1,19}", re.IGNORECASE)
@@ -160,7 +160,7 @@ class RegisteredNodes(SpringReadView):
     """
 
     parameters, max_age = RegisteredNodeParameters, 60
-    answers = page_of("RegisteredNodes", registered_nodes=RegisteredNodeJson)
+    answers = page_type("RegisteredNodes", registered_nodes=RegisteredNodeJson)
     paging = {"registerednode.id": "registered_node_id"}
 
     def read(self, parameters: RegisteredNodeParameters) -> Response:

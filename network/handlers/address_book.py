@@ -18,7 +18,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
 from mirror.core import config, logs
-from mirror.core.db.writing.copy import columns_of, copy_rows
+from mirror.core.db.writing.copy import copy_rows, table_columns
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import DecodeError, NodeAddressBook
@@ -118,9 +118,9 @@ def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: 
     if not cursor.rowcount:
         return
     cursor.execute(_END_PREVIOUS, {"start": start, "file": file})
-    copy_rows(cursor, "address_book_entry", columns_of(AddressBookEntry), entries.values())
+    copy_rows(cursor, "address_book_entry", table_columns(AddressBookEntry), entries.values())
     copy_rows(
-        cursor, "address_book_service_endpoint", columns_of(AddressBookServiceEndpoint), sorted(endpoints)
+        cursor, "address_book_service_endpoint", table_columns(AddressBookServiceEndpoint), sorted(endpoints)
     )
 
 

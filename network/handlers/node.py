@@ -18,7 +18,7 @@ NO_ENDPOINT = -1
 
 
 names_entities(
-    entity_id.of_account,
+    entity_id.from_account,
     NODECREATE="body.nodeCreate.account_id",
     NODEUPDATE="body.nodeUpdate.account_id",
 )

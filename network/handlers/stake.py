@@ -47,7 +47,7 @@ def node_stake_update(item: RecordItem, batch: Batch) -> None:
     period = {
         "consensus_timestamp": at,
         "epoch_day": at // NANOS_PER_DAY - 1,
-        "staking_period": timestamp.of(body.end_of_staking_period),
+        "staking_period": timestamp.to_ns(body.end_of_staking_period),
     }
     # ROWS
     batch.insert(

@@ -25,7 +25,7 @@ from typing import Any
 import psycopg
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import PORT, place
+from mirror.node.postgres.installation import PORT, server_paths
 from mirror.node.postgres.server import in_use
 from tests.composing import Composer
 from tests.signing import signing_nodes
@@ -96,7 +96,7 @@ class Bench:
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         connection = psycopg.connect(
-            host=str(place(self._data).socket), port=PORT, dbname=DATABASE, user=ROLE, autocommit=True
+            host=str(server_paths(self._data).socket), port=PORT, dbname=DATABASE, user=ROLE, autocommit=True
         )
         with connection:
             cursor = connection.execute(statement)

@@ -22,7 +22,7 @@ from pathlib import Path
 import psycopg
 
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from tests.node import ROOT, children
 
 # When something was loaded is the only thing that may differ.
@@ -110,7 +110,7 @@ def reader(command: int) -> int | None:
 
 def postmaster(data: Path) -> int | None:
     with suppress(OSError, ValueError):
-        return int((place(data).data / "postmaster.pid").read_text().splitlines()[0])
+        return int((server_paths(data).data / "postmaster.pid").read_text().splitlines()[0])
     return None
 
 
@@ -119,7 +119,9 @@ def digests(data: Path) -> dict[str, str]:
     found = {}
     with (
         embedded.in_use(data, lambda sentence: None),
-        psycopg.connect(dbname="mirror_node", user="mirror_node", host=str(place(data).socket)) as session,
+        psycopg.connect(
+            dbname="mirror_node", user="mirror_node", host=str(server_paths(data).socket)
+        ) as session,
     ):
         for (table,) in session.execute(_TABLES, [_OF_THE_NODE]).fetchall():
             row = session.execute(

@@ -58,7 +58,7 @@ class Server:
 
     def connect(self) -> "psycopg.Connection[Any]":
         return psycopg.connect(
-            host=str(self.node.server.place.socket),
+            host=str(self.node.server.paths.socket),
             port=PORT,
             user="mirror_node",
             dbname=DATABASE,

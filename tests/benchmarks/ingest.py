@@ -27,7 +27,7 @@ from ledger.stream.record import names
 from mirror import compiled
 from mirror.core.values.hapi.messages import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import PORT, place
+from mirror.node.postgres.installation import PORT, server_paths
 from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
 
@@ -125,7 +125,7 @@ def _copy(data: Path, folder: Path) -> float:
     """Copy all rows out and the tables empty, then COPY the rows back; return the seconds of the latter."""
     folder.mkdir()
     with psycopg.connect(
-        host=str(place(data).socket), port=PORT, dbname=DATABASE, user=ROLE, autocommit=True
+        host=str(server_paths(data).socket), port=PORT, dbname=DATABASE, user=ROLE, autocommit=True
     ) as connection:
         names = [row[0] for row in connection.execute(_TABLES).fetchall()]
         tables = [table for name in names if (table := _copied_out(connection, name, folder))]

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.operations FOLDER
 
 FOLDER is made anew, with the data folders of several nodes. One of them has the live demo network, with
-tables that are divided by month. Each step prints what it shows; the exit code is 1 if one fails. All takes
-about five minutes on two cores.
+tables that are partitioned by month. Each step prints what it shows; the exit code is 1 if one fails. All
+takes about five minutes on two cores.
 """
 
 import json
@@ -23,7 +23,7 @@ import django
 import psycopg
 
 from mirror.node.postgres import cluster
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.operations.backup.manifest import Manifest
 from tests.benchmarks.backfill import last_quarter
 from tests.benchmarks.scale.databases import digests, reachable
@@ -179,7 +179,7 @@ def run(node: Node, *arguments: str | Path, **variables: str) -> None:
 
 
 def postgres(node: Node, program: str, *arguments: str) -> None:
-    path = cluster.binaries(place(node.folder)) / program
+    path = cluster.binaries(server_paths(node.folder)) / program
     done = subprocess.run([path, *arguments], capture_output=True, text=True)
     check(done.returncode == 0, f"{program}: {done.stderr}", quiet=True)
     print(f"           {node.folder.name}: {program}")

@@ -19,7 +19,7 @@ WRONG = "nodes: a book of 32, content of the first 4"
 def test_every_case_of_grpc_passes(node: Node) -> None:
     port = free_port()
     node.start("up", SVC_MIRROR_GRPC_PORT=str(port))
-    database = f"host={node.server.place.socket} port={PORT} user={ROLE} dbname={DATABASE}"
+    database = f"host={node.server.paths.socket} port={PORT} user={ROLE} dbname={DATABASE}"
 
     done = subprocess.run(
         [sys.executable, RUNNER, f"127.0.0.1:{port}", database, f"--match=^(?!{WRONG})", "--jobs=4"],

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from django.contrib.staticfiles import finders
 
-from mirror.core.rest.schema.description import Generator, schema_of, switches
+from mirror.core.rest.schema.description import Generator, switches, to_schema
 from mirror.core.rest.schema.description import document as made_document
 from mirror.urls import ROUTES
 from tests.api import Answer
@@ -57,7 +57,7 @@ class Written(TypedDict):
 
 def test_what_may_be_missing_is_not_required_where_annotations_are_strings():
     components: dict[str, Any] = {}
-    schema_of(Written, components)
+    to_schema(Written, components)
     (schema,) = components.values()
     assert schema["required"] == ["always"]
 

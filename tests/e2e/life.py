@@ -97,7 +97,7 @@ class Life:
         self._live(pause, transactions)
 
     def _live(self, pause: int, transactions: int) -> None:
-        self.network.skip(pause)
+        self.network.advance(pause)
         before = self.choose.randrange(transactions)
         if before:
             self._act(before)

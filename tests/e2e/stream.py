@@ -105,7 +105,7 @@ def transaction(one: ComposedTransaction) -> dict[str, Any]:
         "name": transaction_types.name(type_number(one)),
         "node": entity(body.nodeAccountID.accountNum),
         "nonce": body.transactionID.nonce,
-        "parent_consensus_timestamp": at(parent and timestamps.of(parent)),
+        "parent_consensus_timestamp": at(parent and timestamps.to_ns(parent)),
         "result": result_codes.name(record.receipt.status),
         "scheduled": record.HasField("scheduleRef"),
         "transaction_hash": base_64(record.transactionHash),

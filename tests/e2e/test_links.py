@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from mirror.core.db.reading.sql import TIMEOUT, Row, Values, fetch, fetch_by, fetch_here
+from mirror.core.db.reading.sql import TIMEOUT, Row, Values, fetch, fetch_local, set_fetcher
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.urls import ROUTES
@@ -204,14 +204,14 @@ def test_following_the_links_gives_every_row_once(path, settings_of, django_db_b
 @contextmanager
 def _slow() -> Iterator[None]:
     def read(statement: str, values: Values, timeout: str) -> list[Row]:
-        fetch_here(f"select pg_sleep({_SLOW_SECONDS})", (), timeout)
-        return fetch_here(statement, values, timeout)
+        fetch_local(f"select pg_sleep({_SLOW_SECONDS})", (), timeout)
+        return fetch_local(statement, values, timeout)
 
-    fetch_by(read)
+    set_fetcher(read)
     try:
         yield
     finally:
-        fetch_by(None)
+        set_fetcher(None)
 
 
 @pytest.mark.usefixtures("_late")

@@ -132,12 +132,12 @@ def test_a_request_leaves_nothing_for_the_garbage_collector(method: str, path: s
 def test_a_connection_that_broke_is_gone_after_the_turn_that_broke_it() -> None:
     own = connections[DEFAULT_DB_ALIAS]
     turns = RequestScheduler(1)
-    with turns.taken():
+    with turns.leased():
         connection.ensure_connection()
         broken = connection.connection
         broken.close()
         connection.errors_occurred = True
-    with turns.taken():
+    with turns.leased():
         connection.ensure_connection()
         assert connection.connection is not broken
         assert connection.is_usable()

@@ -13,14 +13,14 @@ from rest_framework.response import Response
 from ledger.api.names.accounts import AccountView
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.pair_bounds import PairBounds, among_pairs, page_of_pairs
+from mirror.core.db.sql.pair_bounds import PairBounds, pair_condition, pair_page
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import Base64, EntityId, Int64, Timestamp, page_of
+from mirror.core.rest.parameters.parameter_set import reject_ne
+from mirror.core.values.json_types import Base64, EntityId, Int64, Timestamp, page_type
 
 _PAIR = ("token_id", "serial_number")
 
@@ -37,7 +37,7 @@ def check_spender(comparisons: Sequence[Comparison]) -> None:
     for side in (("gt", "gte"), ("lt", "lte")):
         if sum(operator in side for operator, _ in comparisons) > 1:
             raise BadRequest("Multiple range params not allowed for spender.id")
-    refuse_ne(comparisons, "Not equals (ne) comparison operator is not supported")
+    reject_ne(comparisons, "Not equals (ne) comparison operator is not supported")
 
 
 # QUERY
@@ -46,11 +46,11 @@ def nfts_of(account_id: int, bounds: PairBounds, spender: list[Comparison], quer
     if not spender or (len(spender) == 1 and spender[0].operator == "eq"):
         # Index: nft__account_token_serialnumber (account_id, token_id, serial_number), or with one spender
         # nft__allowance (account_id, spender, token_id, serial_number).
-        along = page_of_pairs("select * from nft", query, bounds, _PAIR)
+        along = pair_page("select * from nft", query, bounds, _PAIR)
         return _with_tokens(along.sql, query.direction, along.values)
     # Index: nft__allowance (account_id, spender, ...). Few serials have a spender at all, so they are read
     # first: along the other index they would be searched among all that the account holds.
-    allowed = query.where + among_pairs(bounds, _PAIR)
+    allowed = query.where + pair_condition(bounds, _PAIR)
     order = f"order by token_id {query.direction}, serial_number {query.direction}"
     page = f"select * from allowed {order} limit {query.limit:d}"
     if is_distributed():
@@ -112,7 +112,7 @@ NFT = Record(
 )
 
 
-NftsJson = page_of("Nfts", nfts=NftJson)
+NftsJson = page_type("Nfts", nfts=NftJson)
 
 
 # VIEW

@@ -15,7 +15,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import check_spring_range
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_of
+from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_type
 from tokens.queries import airdrops as queries
 
 
@@ -72,7 +72,7 @@ class OutstandingAirdrops(SpringOfAccount):
     """
 
     parameters: ClassVar[type[Parameters]] = OutstandingParameters
-    max_age, answers = 1, page_of("Airdrops", airdrops=AirdropJson)
+    max_age, answers = 1, page_type("Airdrops", airdrops=AirdropJson)
     paging = {"receiver.id": "receiver_id", "token.id": "token_id", "serialnumber": "serial_number"}
     #: The columns of the account in the path and of the other party.
     own, other = "sender_account_id", "receiver_account_id"
@@ -81,9 +81,9 @@ class OutstandingAirdrops(SpringOfAccount):
         # Clients expect that both endpoints call the other party account.id here.
         check_spring_range("account.id", parameters.other_id)
         ranges = [
-            (self.other, Ends.of(parameters.other_id)),
-            ("token_id", Ends.of(parameters.token_id)),
-            ("serial_number", Ends.of(parameters.serial_number)),
+            (self.other, Ends.combine(parameters.other_id)),
+            ("token_id", Ends.combine(parameters.token_id)),
+            ("serial_number", Ends.combine(parameters.serial_number)),
         ]
         own = (self.own, spring_account_id(account))
         rows = queries.pending(AIRDROP.columns, own, ranges, self.query)

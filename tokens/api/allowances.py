@@ -13,13 +13,13 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import AccountView, SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.pair_bounds import PairBounds, page_of_pairs
+from mirror.core.db.sql.pair_bounds import PairBounds, pair_page
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair, spring_pair
 from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.entity_ids import AccountName
-from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_of
+from mirror.core.values.json_types import EntityId, Int64, TimestampRangeJson, page_type
 
 
 # PARAMETERS
@@ -44,7 +44,7 @@ class NftAllowanceParameters(spring.ParameterSet):
 # QUERIES
 def token_allowances_of(account_id: int, bounds: PairBounds, query: Query) -> list[Row]:
     # Index: the primary key (owner, spender, token_id).
-    page = page_of_pairs(
+    page = pair_page(
         f"select {TOKEN_ALLOWANCE.columns} from token_allowance",
         query.filter(compare("owner", [Comparison("eq", account_id)]) + Where(("amount > 0",))),
         bounds,
@@ -57,7 +57,7 @@ def nft_allowances_of(account_id: int, bounds: PairBounds, query: Query, *, as_o
     # Indexes: the primary key (owner, spender, token_id); nft_allowance__spender_owner_token (spender, owner,
     # token_id).
     path, other = ("owner", "spender") if as_owner else ("spender", "owner")
-    page = page_of_pairs(
+    page = pair_page(
         f"select {NFT_ALLOWANCE.columns} from nft_allowance",
         query.filter(compare(path, [Comparison("eq", account_id)]) + Where(("approved_for_all",))),
         bounds,
@@ -96,7 +96,7 @@ class TokenAllowances(AccountView):
     """
 
     parameters, max_age = TokenAllowanceParameters, 1
-    answers = page_of("TokenAllowances", allowances=TokenAllowanceJson)
+    answers = page_type("TokenAllowances", allowances=TokenAllowanceJson)
     paging = {"spender.id": "spender", "token.id": "token_id"}
 
     def read(self, parameters: TokenAllowanceParameters, account_id: int) -> Response:
@@ -112,7 +112,7 @@ class NftAllowances(SpringOfAccount):
     """
 
     parameters, max_age = NftAllowanceParameters, 1
-    answers = page_of("NftAllowances", allowances=NftAllowanceJson)
+    answers = page_type("NftAllowances", allowances=NftAllowanceJson)
 
     def read(self, parameters: NftAllowanceParameters, account: AccountName) -> Response:
         bounds = spring_pair(parameters, "account_id", "token_id")

@@ -16,7 +16,7 @@ from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters
 from mirror.core.values import entity_id, timestamp, transaction_id
 from mirror.core.values.hapi import transaction_types
-from mirror.core.values.json_types import EntityId, Int32, Timestamp, TransactionId, page_of
+from mirror.core.values.json_types import EntityId, Int32, Timestamp, TransactionId, page_type
 from tokens.api.account_nfts import NFT, NftJson, NftsJson
 from tokens.queries import nfts as queries
 from tokens.queries.nfts import Transaction
@@ -118,7 +118,7 @@ class NftTransactions(OfNft):
     """
 
     parameters, max_age = NftTransactionParameters, 1
-    answers = page_of("NftTransactions", transactions=NftTransactionJson)
+    answers = page_type("NftTransactions", transactions=NftTransactionJson)
     paging = {"timestamp": "consensus_timestamp"}
 
     def read(self, parameters: NftTransactionParameters, token_id: int, serial_number: int) -> Response:

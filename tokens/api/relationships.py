@@ -17,8 +17,8 @@ from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
-from mirror.core.rest.parameters.parameter_set import refuse_ne
-from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_of
+from mirror.core.rest.parameters.parameter_set import reject_ne
+from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_type
 
 _FREEZE_STATUS = dict(enumerate(("NOT_APPLICABLE", "FROZEN", "UNFROZEN")))
 _KYC_STATUS = dict(enumerate(("NOT_APPLICABLE", "GRANTED", "REVOKED")))
@@ -110,11 +110,11 @@ class Relationships(AccountView):
     """
 
     parameters, max_age = RelationshipParameters, 1
-    answers = page_of("Relationships", tokens=RelationshipJson)
+    answers = page_type("Relationships", tokens=RelationshipJson)
     paging = {"token.id": "token_id"}
     must_exist = True
 
     def read(self, parameters: RelationshipParameters, account_id: int) -> Response:
-        refuse_ne(parameters.token_id, "Not equal (ne) comparison operator is not supported for token.id")
+        reject_ne(parameters.token_id, "Not equal (ne) comparison operator is not supported for token.id")
         rows = relationships_of(account_id, self.query)
         return self.page("tokens", [RELATIONSHIP.json(row) for row in rows])

@@ -30,7 +30,7 @@ from mirror.core.values.json_types import (
     Int64,
     KeyJson,
     Timestamp,
-    page_of,
+    page_type,
 )
 from mirror.core.values.keys import key_json
 from tokens.queries import tokens as queries
@@ -317,7 +317,7 @@ TOKEN = Record(
 )
 
 
-TokensJson = page_of("Tokens", tokens=ListedTokenJson)
+TokensJson = page_type("Tokens", tokens=ListedTokenJson)
 
 
 # VIEWS

@@ -45,7 +45,7 @@ def token_claim_airdrop(item: RecordItem, batch: Batch) -> None:
     for identifier in item.body.tokenClaimAirdrop.pending_airdrops:
         ended = _change(item, batch, identifier, AirdropState.CLAIMED)
         if ended:
-            batch.establish(TokenAccount, **association(item, *ended))
+            batch.create_if_absent(TokenAccount, **association(item, *ended))
 
 
 def _change(
@@ -60,10 +60,10 @@ def _change(
     if not receiver or not sender:
         return None
     if identifier.WhichOneof("token_reference") == "non_fungible_token":
-        token = entity_id.of_token(identifier.non_fungible_token.token_ID)
+        token = entity_id.from_token(identifier.non_fungible_token.token_ID)
         serial = identifier.non_fungible_token.serial_number
     else:
-        token, serial = entity_id.of_token(identifier.fungible_token_type), 0
+        token, serial = entity_id.from_token(identifier.fungible_token_type), 0
     batch.upsert(
         TokenAirdrop,
         since=item.consensus_timestamp,

@@ -26,10 +26,10 @@ def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
         owner = _owner(item, batch, allowance)
         if not owner:
             continue
-        spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+        spender, token = entity_id.from_account(allowance.spender), entity_id.from_token(allowance.tokenId)
         # The network resolves a spender given by alias, but the record does not name the account.
         approved = KEEP if allowance.spender.WhichOneof("account") == "alias" else spender or None
-        delegating = entity_id.of_account(allowance.delegating_spender)
+        delegating = entity_id.from_account(allowance.delegating_spender)
         batch.mention(delegating, owner, spender, token)
         if allowance.HasField("approved_for_all") and (owner, spender, token) not in for_all:
             for_all.add((owner, spender, token))
@@ -66,7 +66,7 @@ def approve_token_allowances(item: RecordItem, batch: Batch) -> None:
     granted: set[tuple[int, int, int]] = set()
     for allowance in reversed(item.body.cryptoApproveAllowance.tokenAllowances):
         owner = _owner(item, batch, allowance)
-        spender, token = entity_id.of_account(allowance.spender), entity_id.of_token(allowance.tokenId)
+        spender, token = entity_id.from_account(allowance.spender), entity_id.from_token(allowance.tokenId)
         if not owner or (owner, spender, token) in granted:
             continue
         granted.add((owner, spender, token))
@@ -90,8 +90,8 @@ def delete_nft_allowances(item: RecordItem, batch: Batch) -> None:
     Source: body.cryptoDeleteAllowance.nftAllowances. Rows: nft version per serial.
     """
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
-        owner = entity_id.of_account(allowance.owner) or item.payer_account_id
-        token = entity_id.of_token(allowance.token_id)
+        owner = entity_id.from_account(allowance.owner) or item.payer_account_id
+        token = entity_id.from_token(allowance.token_id)
         for serial in allowance.serial_numbers:
             batch.upsert(Nft, since=item.consensus_timestamp, token_id=token, serial_number=serial)
         batch.mention(owner, token)

@@ -119,9 +119,9 @@ class _Move(NamedTuple):
 def _moves(lists: Iterable[Any]) -> Iterator[tuple[_Move, bool]]:
     """Yield the serials that TokenTransferList messages move, and is_approval of each."""
     for transfers in lists:
-        token = entity_id.of_token(transfers.token)
+        token = entity_id.from_token(transfers.token)
         for each in transfers.nftTransfers:
-            sender, receiver = map(entity_id.of_account, (each.senderAccountID, each.receiverAccountID))
+            sender, receiver = map(entity_id.from_account, (each.senderAccountID, each.receiverAccountID))
             yield _Move(token, each.serialNumber, sender, receiver), each.is_approval
 
 

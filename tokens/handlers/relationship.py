@@ -33,7 +33,7 @@ _STATUSES = {
 }
 
 
-names_entities(entity_id.of_account, **{kind: f"body.{field}.account" for kind, field in _BODIES.items()})
+names_entities(entity_id.from_account, **{kind: f"body.{field}.account" for kind, field in _BODIES.items()})
 
 
 @handles("TOKENASSOCIATE", "TOKENDISSOCIATE")
@@ -47,7 +47,7 @@ def token_association(item: RecordItem, batch: Batch) -> None:
         return
     at, account, begins = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenAssociate")
     for message in (item.body.tokenAssociate if begins else item.body.tokenDissociate).tokens:
-        token = entity_id.of_token(message)
+        token = entity_id.from_token(message)
         if begins:
             batch.upsert(TokenAccount, **association(item, account, token))
         else:
@@ -65,7 +65,7 @@ def token_status(item: RecordItem, batch: Batch) -> None:
         return
     # BODY
     type_name = name(item.transaction_type)
-    token = entity_id.of_token(getattr(item.body, _BODIES[type_name]).token)
+    token = entity_id.from_token(getattr(item.body, _BODIES[type_name]).token)
     # ROWS
     batch.upsert(
         TokenAccount,
@@ -98,8 +98,8 @@ def automatic_associations(item: RecordItem, batch: Batch) -> None:
     if not (item.successful or item.result == FAIL_INVALID):
         return
     for message in associations:
-        account = entity_id.of_account(message.account_id)
-        token = entity_id.of_token(message.token_id)
+        account = entity_id.from_account(message.account_id)
+        token = entity_id.from_token(message.token_id)
         batch.upsert(TokenAccount, **association(item, account, token, automatic=True))
         batch.mention(account, token)
 
@@ -128,4 +128,4 @@ def move_balance(batch: Batch, account: int, token: int, amount: int, at: int) -
         "balance": amount,
         "balance_timestamp": at,
     }
-    batch.changes_of(TokenAccount).add(columns, None)
+    batch.changes_for(TokenAccount).add(columns, None)

@@ -41,7 +41,7 @@ _SUPPLY_TYPES = {0: TokenSupplyType.INFINITE, 1: TokenSupplyType.FINITE}
 
 
 names_entities(
-    entity_id.of_token,
+    entity_id.from_token,
     TOKENCREATION="record.receipt.tokenID",
     TOKENFEESCHEDULEUPDATE="body.token_fee_schedule_update.token_id",
     TOKENUPDATE="body.tokenUpdate.token",
@@ -79,7 +79,7 @@ def token_create(item: RecordItem, batch: Batch) -> None:
     )
     if batch.persist.tokens and item.entity_id:
         collectors = replace_token_fees(item, batch, item.entity_id, body.custom_fees)
-        _associate_first_holders(item, batch, [entity_id.of_account(body.treasury), *collectors])
+        _associate_first_holders(item, batch, [entity_id.from_account(body.treasury), *collectors])
         _add_token(item, batch)
 
 
@@ -107,7 +107,7 @@ def _add_token(item: RecordItem, batch: Batch) -> None:
         supply_type=_SUPPLY_TYPES.get(body.supplyType, TokenSupplyType.INFINITE),
         symbol=text(body.symbol),
         total_supply=body.initialSupply,
-        treasury_account_id=entity_id.of_account(body.treasury),
+        treasury_account_id=entity_id.from_account(body.treasury),
         type=_TYPES.get(body.tokenType, TokenType.FUNGIBLE_COMMON),
         **columns,
     )
@@ -116,7 +116,7 @@ def _add_token(item: RecordItem, batch: Batch) -> None:
 def _associate_first_holders(item: RecordItem, batch: Batch, expected: list[int]) -> None:
     """Associate the accounts the record lists, or the expected ones when it lists none."""
     body = item.body.tokenCreation
-    listed = [entity_id.of_account(each.account_id) for each in item.record.automatic_token_associations]
+    listed = [entity_id.from_account(each.account_id) for each in item.record.automatic_token_associations]
     for account in dict.fromkeys(listed or expected):
         if not account:
             continue
@@ -151,7 +151,7 @@ def token_update(item: RecordItem, batch: Batch) -> None:
     entity = given(item, batch, body, *_ENTITY_FIELDS, "memo")
     columns = serialized(body, **_KEYS)
     if body.HasField("treasury"):
-        columns["treasury_account_id"] = entity_id.of_account(body.treasury) or None
+        columns["treasury_account_id"] = entity_id.from_account(body.treasury) or None
         batch.mention(columns["treasury_account_id"] or 0)
     if body.name:
         columns["name"] = text(body.name)

@@ -50,17 +50,17 @@ def token_transfers(item: RecordItem, batch: Batch) -> None:
 
 
 def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, approved: list[Transfer]) -> None:
-    token, transfers = entity_id.of_token(transfer_list.token), transfer_list.transfers
+    token, transfers = entity_id.from_token(transfer_list.token), transfer_list.transfers
     at, payer, track_balance = item.consensus_timestamp, item.payer_account_id, batch.persist.track_balance
     # The units of a deleted token are gone; those of an expired one return to the treasury.
     deleted = item.transaction_type == TOKEN_DISSOCIATE and len(transfers) == 1
     batch.mention(token)
-    add = batch.rows_of(TokenTransfer).append
+    add = batch.rows_for(TokenTransfer).append
     for transfer in transfers:
-        account, amount = entity_id.of_account(transfer.accountID), transfer.amount
+        account, amount = entity_id.from_account(transfer.accountID), transfer.amount
         is_approval = bool(approved) and _is_approval(item, transfer, (token, account, amount), approved)
         if deleted:
-            batch.afterwards(dissociate_deleted, Dissociation(at, account, token, amount, payer))
+            batch.defer(dissociate_deleted, Dissociation(at, account, token, amount, payer))
             batch.upsert(Token, token_id=token, total_supply=amount)
         else:
             add((token, account, at, amount, payer, is_approval))
@@ -72,7 +72,11 @@ def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, appr
 def _approved(item: RecordItem) -> list[Transfer]:
     """Return the requested transfers out of an allowance; an account given by alias is 0 and matches none."""
     return [
-        (entity_id.of_token(transfer_list.token), entity_id.of_account(transfer.accountID), transfer.amount)
+        (
+            entity_id.from_token(transfer_list.token),
+            entity_id.from_account(transfer.accountID),
+            transfer.amount,
+        )
         for transfer_list in item.body.cryptoTransfer.tokenTransfers
         for transfer in transfer_list.transfers
         if transfer.is_approval
@@ -88,7 +92,7 @@ def _is_approval(item: RecordItem, transfer: Any, key: Transfer, approved: list[
     if key[2] >= 0 or not any(key[:2] == other[:2] for other in approved):
         return False
     return bool(transfer.is_approval) or not any(
-        transfer == requested and key[0] == entity_id.of_token(transfer_list.token)
+        transfer == requested and key[0] == entity_id.from_token(transfer_list.token)
         for transfer_list in item.body.cryptoTransfer.tokenTransfers
         for requested in transfer_list.transfers
     )
@@ -119,9 +123,9 @@ def assessed_custom_fees(item: RecordItem, batch: Batch) -> None:
     if not fees or not (item.successful or item.result == FAIL_INVALID):
         return
     for fee in fees:
-        collector = entity_id.of_account(fee.fee_collector_account_id)
-        token = entity_id.of_token(fee.token_id)
-        payers = [entity_id.of_account(account) for account in fee.effective_payer_account_id]
+        collector = entity_id.from_account(fee.fee_collector_account_id)
+        token = entity_id.from_token(fee.token_id)
+        payers = [entity_id.from_account(account) for account in fee.effective_payer_account_id]
         batch.insert(
             AssessedCustomFee,
             amount=fee.amount,

@@ -8,9 +8,9 @@ from django.db import models
 from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.writing.merge import Change, MergeRule, added_up
+from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
 
-_BALANCE = added_up("coalesce(e.balance, 0)", "coalesce(s.balance, 0)")
+_BALANCE = saturating_sum("coalesce(e.balance, 0)", "coalesce(s.balance, 0)")
 
 
 class RelationshipRule(MergeRule):

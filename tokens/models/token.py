@@ -9,9 +9,9 @@ from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.core.db.schema.indexes import GinIndex, Index
-from mirror.core.db.writing.merge import Change, MergeRule, added_up
+from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
 
-_SUPPLY = added_up("e.total_supply", "s.total_supply")
+_SUPPLY = saturating_sum("e.total_supply", "s.total_supply")
 
 
 class TokenRule(MergeRule):

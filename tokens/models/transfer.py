@@ -5,10 +5,10 @@ from django.db import models
 
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
-from mirror.core.db.schema.tables import Compared, GrowingTable, KeylessTable
+from mirror.core.db.schema.tables import Compared, KeylessTable, PartitionableTable
 
 
-class TokenTransfer(KeylessTable, GrowingTable, models.Model):
+class TokenTransfer(KeylessTable, PartitionableTable, models.Model):
     """One account's balance change of one token in one transaction, in the token's smallest unit.
 
     Written by every transaction whose record lists token transfers.
@@ -40,7 +40,7 @@ class TokenTransfer(KeylessTable, GrowingTable, models.Model):
         ]
 
 
-class AssessedCustomFee(KeylessTable, GrowingTable, models.Model):
+class AssessedCustomFee(KeylessTable, PartitionableTable, models.Model):
     """One custom fee a transaction charged; without `token_id` it was paid in hbar.
 
     Written by every transaction whose record lists assessed fees.

@@ -20,7 +20,7 @@ from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, f
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import few_ids, page_of_few
+from mirror.core.db.sql.selective_page import selective_ids, selective_page
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 _BALANCE_INDEX = "token_account__token_balance_account"
@@ -84,7 +84,7 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
                 where account_id = few.id {where.and_sql} limit 1
             ) holding order by few.id {query.direction} limit {query.limit:d}
         """
-        rows = page_of_few(
+        rows = selective_page(
             candidates, _with_decimals(Statement(page, where.values), selection, query), query, index=index
         )
         if rows is not None:
@@ -104,7 +104,7 @@ def _distributed_page_of_few(
     where: Where, query: Query, candidates: Statement, *, index: str
 ) -> list[Row] | None:
     """Return a page of the candidates that meet the conditions; None if they are not few."""
-    ids = few_ids(candidates, index=index)
+    ids = selective_ids(candidates, index=index)
     if not ids:
         return None if ids is None else []
     # Index: the primary key (account_id, token_id).
@@ -152,11 +152,11 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
         page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
         index = "" if selection.public_key is not None else _PAST_BALANCE_INDEX
         if is_distributed():
-            holdings = page_of_few(candidates, page, query, index=index)
+            holdings = selective_page(candidates, page, query, index=index)
             if holdings is not None:
                 return _with_known_decimals(holdings, selection), None
         else:
-            few = page_of_few(candidates, _with_decimals(page, selection, query), query, index=index)
+            few = selective_page(candidates, _with_decimals(page, selection, query), query, index=index)
             if few is not None:
                 return [Holding(*row) for row in few], None
 

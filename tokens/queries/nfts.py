@@ -10,7 +10,7 @@ from ledger.queries.account_pages import ends_of
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
@@ -55,7 +55,7 @@ def nfts(
             rows = _page_of_owners(of_token, query, owners, serials)
             if rows is not None:
                 return rows, None
-    return walk(read, Bounds.of(serials), query, ends=ends, first=FIRST_IDS)
+    return walk(read, Bounds.combine(serials), query, ends=ends, first=FIRST_IDS)
 
 
 def _page_of_owners(
@@ -68,13 +68,13 @@ def _page_of_owners(
     where = of_token + query.where
     end = f"order by serial_number {query.direction} limit {query.limit:d}"
     # Index: the primary key. Most pages are full after some serials.
-    first = of_token + Bounds.of(serials).where("serial_number")
+    first = of_token + Bounds.combine(serials).where("serial_number")
     some = f"(select * from nft {first.sql} order by serial_number {query.direction} limit {FIRST_IDS:d}) nft"
     rows = fetch(f"{_COLUMNS} from {some} {where.sql} {end}", (token_id, *first.values, *where.values))
     if len(rows) == query.limit:
         return rows
     # Index: nft__account_token_serialnumber, for the owners and then for the serials of each.
-    few = different_values("nft", "account_id", Bounds.of(owners), _FEW_OWNERS)
+    few = distinct_values("nft", "account_id", Bounds.combine(owners), _FEW_OWNERS)
     if few is None:
         return None
     of_owner = f"{_NFT} where account_id = owner.id {where.and_sql} {end}"

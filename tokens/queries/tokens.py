@@ -15,7 +15,7 @@ from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, f
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import few_ids, page_of_few
+from mirror.core.db.sql.selective_page import selective_ids, selective_page
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from tokens.models import Token
 
@@ -121,7 +121,11 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
         return _by_id(selection._replace(tokens=[*selection.tokens, *window.ends]), query)
 
     return walk(
-        read, Bounds.of(selection.tokens), query, ends=lambda: ends_of("token", "token_id"), first=FIRST_IDS
+        read,
+        Bounds.combine(selection.tokens),
+        query,
+        ends=lambda: ends_of("token", "token_id"),
+        first=FIRST_IDS,
     )
 
 
@@ -189,7 +193,7 @@ def _search_first(
 def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> list[ListedToken] | None:
     among = compare("t.id", selection.tokens) + _associated("t.id", selection)
     page = _page(_FEW, selection, query, among)
-    rows = page_of_few(candidates, page, query)
+    rows = selective_page(candidates, page, query)
     return None if rows is None else [ListedToken(*row) for row in rows]
 
 
@@ -230,7 +234,7 @@ def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken]
     if is_selective(selection.public_keys):
         of_keys = entities_of_keys(selection.public_keys, "type = 'TOKEN'")
     for candidates in filter(None, (of_keys, selection.candidates)):
-        ids = few_ids(candidates)
+        ids = selective_ids(candidates)
         if ids is not None:
             return _distributed_page(Where(("t.token_id = any(%s)",), (ids,)), selection, query)
     return None

@@ -21,7 +21,7 @@ from mirror.core.rest.answers.errors import (
     TooManyRequests,
     Unavailable,
     WrongMethod,
-    failure_of,
+    to_failure,
 )
 from mirror.core.rest.answers.views import PostedBody
 from mirror.core.rest.parameters.bodies import read_body
@@ -146,7 +146,7 @@ class ContractCall(SimulationView):
                     raise WrongMethod(str(request.method))
                 return endpoint.call(request)
             except Exception as error:
-                response: HttpResponse = endpoint.failed(failure_of(error, request))
+                response: HttpResponse = endpoint.failed(to_failure(error, request))
                 return response
 
         view.__dict__.update(cls=cls, actions=actions, initkwargs=initkwargs)

@@ -178,9 +178,9 @@ class RedisBuckets:
             answer = script([f"{self._namespace}:{name}"], arguments)
         # A broken server makes its client raise anything.
         except Exception as error:
-            self._circuit.failed(error)
+            self._circuit.record_failure(error)
             return None
-        self._circuit.worked()
+        self._circuit.record_success()
         return bool(answer)
 
 

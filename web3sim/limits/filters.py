@@ -84,7 +84,7 @@ def logged(body: CallBody) -> str:
 
 def configured() -> tuple[RequestFilter, ...]:
     """The filters of the setting. Errors: InvalidSetting."""
-    setting = config.described("web3.throttle.request")
+    setting = config.lookup("web3.throttle.request")
     try:
         filters = json.loads(config.value(setting.name))
         if not isinstance(filters, list):

@@ -38,11 +38,11 @@ def required_keys(ledger: Overlay, schedule: Schedule, message: Any) -> list[Any
     body = getattr(message, kind)
     for account in ("treasury", "autoRenewAccount"):
         if body.HasField(account):
-            keys.append(_key_of_account(ledger, entity_id.of_account(getattr(body, account))))
+            keys.append(_key_of_account(ledger, entity_id.from_account(getattr(body, account))))
     if body.HasField("adminKey"):
         keys.append(body.adminKey)
     if kind == "tokenUpdate":
-        keys += _keys_of_token(ledger.token(entity_id.of_token(body.token)), body)
+        keys += _keys_of_token(ledger.token(entity_id.from_token(body.token)), body)
     return keys
 
 
@@ -74,7 +74,7 @@ def execute(ledger: Overlay, schedule: Schedule, message: Any, now: int) -> Sche
 
 
 def _call(ledger: Overlay, schedule: Schedule, body: Any) -> ScheduledCall | None:
-    to = body.contractID.evm_address or ledger.address_of(entity_id.of_contract(body.contractID))
+    to = body.contractID.evm_address or ledger.address_of(entity_id.from_contract(body.contractID))
     if body.gas > _MAX_GAS or body.amount < 0 or len(to) != len(ZERO_ADDRESS):
         return None
     payer = ledger.address_of(schedule.payer_account_id)

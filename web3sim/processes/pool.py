@@ -87,7 +87,7 @@ class Pool:
             yield
             return
         try:
-            with request_scheduler.left():
+            with request_scheduler.released():
                 yield
         finally:
             self._without_lease.release()
@@ -117,8 +117,8 @@ class Pool:
                 answer, last, newest = worker.answer(deadline)
                 answered = True
                 # The caches of the process may be older.
-                requirement.rest_on(NO_BLOCK)
-                requirement.rest_on(newest)
+                requirement.record_read(NO_BLOCK)
+                requirement.record_read(newest)
                 return worker, answer, last
             except BrokenPipeError:
                 # It had died before: another process gets the call.
@@ -197,7 +197,7 @@ class Pool:
             self._waiting[0].notify()
 
     def _wait(self, deadline: float) -> float:
-        """Wait for a process; return the seconds of `_acquire`. Errors: CallUnavailable, ServerSilent."""
+        """Wait for a process; return `_acquire`'s seconds. Errors: CallUnavailable, ServerUnresponsive."""
         lease = threading.Condition(self._lock)
         self._waiting.append(lease)
         late = 0.0
@@ -208,7 +208,7 @@ class Pool:
                 lease.wait(self._patience(lease, deadline + late))
                 if is_starting:
                     late += time.monotonic() - began
-        except (CallUnavailable, unresponsive.ServerSilent):
+        except (CallUnavailable, unresponsive.ServerUnresponsive):
             self._waiting.remove(lease)
             self._wake_next()
             raise
@@ -216,8 +216,8 @@ class Pool:
         return late
 
     def _patience(self, lease: threading.Condition, deadline: float) -> float:
-        """Return how many seconds to wait until the next check. Errors: CallUnavailable, ServerSilent."""
-        if not sql.reads_elsewhere():
+        """Return the seconds until the next check. Errors: CallUnavailable, ServerUnresponsive."""
+        if not sql.reads_replicas():
             unresponsive.check()
         if self._failure and not (self._idle or self._busy):
             raise CallUnavailable(self._failure)
@@ -252,7 +252,7 @@ def _lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
 
 
 class Pieces:
-    """The pieces of a long answer. Errors while they are read: CallUnavailable, ServerSilent."""
+    """The pieces of a long answer. Errors while they are read: CallUnavailable, ServerUnresponsive."""
 
     def __init__(self, pool: Pool, worker: WorkerProcess, last: float) -> None:
         self._pool, self._last = pool, last
@@ -268,7 +268,7 @@ class Pieces:
             if piece := self._worker.piece(self._last):
                 return piece
             complete, last = pickle.loads(self._worker.piece(self._last))
-        except unresponsive.ServerSilent:
+        except unresponsive.ServerUnresponsive:
             self.close()
             raise
         except OSError as error:

@@ -88,7 +88,7 @@ class WorkerProcess:
         channel.send(self._connection, message)
 
     def answer(self, deadline: float) -> Any:
-        """Errors: OSError, TimeoutError of them; ServerSilent."""
+        """Errors: OSError, TimeoutError of them; ServerUnresponsive."""
         return pickle.loads(self.piece(deadline))
 
     def piece(self, last: float) -> bytes:
@@ -101,7 +101,7 @@ class WorkerProcess:
             except BlockingIOError:
                 if time.monotonic() >= last + _GRACE_SECONDS:
                     raise TimeoutError from None
-                if not sql.reads_elsewhere():
+                if not sql.reads_replicas():
                     unresponsive.check()
                 if self.is_long and not self._slowed:
                     self._slow_down()
@@ -210,7 +210,7 @@ class Starter:
         # A stopped process reads nothing.
         ours.settimeout(_START_SECONDS)
         self._began = time.monotonic()
-        replicas = reading.shared()
+        replicas = reading.scoreboard_file()
         passed = [theirs.fileno(), *([] if replicas is None else [replicas])]
         with theirs:
             self._process = subprocess.Popen(

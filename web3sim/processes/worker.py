@@ -53,7 +53,7 @@ def main(descriptor: int) -> None:
     signals.end_with_parent()
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    process_table.name_this("simulation starter")
+    process_table.set_process_name("simulation starter")
     with socket.socket(fileno=descriptor) as control, _Ends() as ends:
         _prepare(*pickle.loads(receive(control)))
         while True:
@@ -150,7 +150,7 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use(replicas)
+    reading.use_replicas(replicas)
     call.load_engine()
     trace.load_engine()
     precompiles.load()
@@ -207,7 +207,7 @@ class _Worker:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             return
-        process_table.name_this("simulation worker")
+        process_table.set_process_name("simulation worker")
         memory: int = config.value("web3.workerMemory") << 20
         most_calls: int = config.value("web3.workerCalls")
         size, self._resident = _memory()
@@ -229,7 +229,7 @@ class _Worker:
     def _answer_calls(self, memory: int, most_calls: int) -> None:
         """Answer calls, until the priority of this thread has been lowered and there is another call."""
         priority = os.getpriority(os.PRIO_PROCESS, 0)
-        with self._scheduler.taken():
+        with self._scheduler.leased():
             while True:
                 try:
                     message = self._received or receive(self._connection)
@@ -270,8 +270,8 @@ class _Worker:
         """Clear cached state that is older than `since`, or than what the node has answered from."""
         from web3sim.state.cache import caches
 
-        block_requirement.go_on(since)
-        answered = block_requirement.answered()
+        block_requirement.resume(since)
+        answered = block_requirement.newest_answered()
         if max(since, answered) > self._cached_from:
             caches().clear_state()
             # Where there are replicas the block of a client may be one that none of them has.

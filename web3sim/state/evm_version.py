@@ -39,7 +39,7 @@ def _history(text: str) -> Mapping[int, EvmVersion]:
     try:
         return {int(first): VERSIONS[version] for first, version in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, LookupError, TypeError):
-        setting = config.described(_HISTORY)
+        setting = config.lookup(_HISTORY)
         example = '{"0": "0.46", "65435845": "0.50"}'
         raise InvalidSetting(
             f"{setting.variable} can't be used: it must be a JSON object of first blocks and versions of "

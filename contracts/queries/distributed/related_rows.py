@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from contracts.queries import ethereum
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Row, fetch
 from mirror.core.db.sql.bounds import Bounds
 
@@ -52,7 +52,7 @@ def ethereum_transactions(
     statement = f"""
         select t.consensus_timestamp, {ethereum.COLUMNS}{more} from ethereum_transaction t
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
-            {also(times, "t.consensus_timestamp")}
+            {and_months(times, "t.consensus_timestamp")}
     """
     values = [at for at, _ in wanted], sorted({payer for _, payer in wanted})
     return {row[0]: row[1:] for row in fetch(statement, values)}

@@ -9,10 +9,10 @@ from contracts.queries import ethereum
 from contracts.queries.distributed import related_rows
 from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.built_indexes import built
+from mirror.core.db.sql.built_indexes import usable_indexes
 from mirror.core.db.sql.query import Query
 
 _RESULT = result_columns("null::bytea")
@@ -58,7 +58,7 @@ _COLUMNS_OF_SYNTHETIC = ", ".join(
 def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[Result]:
     """Return the synthetic results of a page, as far as its own results leave room for them."""
     # Index: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs.
-    if not built(["contract_log__synthetic_timestamp"]):
+    if not usable_indexes(["contract_log__synthetic_timestamp"]):
         return []
     beyond, until = ("<", ">=") if query.descending else (">", "<=")
     where = Where(("synthetic",)) + synthetic.where
@@ -129,7 +129,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     transaction = fetch_one(
         f"""
         select contract_ids from contract_transaction
-        where consensus_timestamp = %s and entity_id = %s {also(search.times, "consensus_timestamp")}
+        where consensus_timestamp = %s and entity_id = %s {and_months(search.times, "consensus_timestamp")}
         """,
         (at, entity_id),
     )
@@ -139,7 +139,7 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
         f"""
         select {_RESULT} from contract_result r
         where r.consensus_timestamp = %s and r.contract_id = any(%s)
-            {also(search.times, "r.consensus_timestamp")}
+            {and_months(search.times, "r.consensus_timestamp")}
         """,
         (at, contract_ids),
     )

@@ -203,7 +203,7 @@ def _endpoint(text: str, address: str, tls: bool) -> Endpoint:
 
 
 def _wrong(text: str) -> OperatorError:
-    variable = config.described(_BLOCK + "nodes").variable
+    variable = config.lookup(_BLOCK + "nodes").variable
     return OperatorError(
         f"{variable}: {text!r} is no block node, such as node1.example.com:40840, or "
         "node2.example.com:443 tls priority=1 status=node2.example.com:8443."

@@ -211,6 +211,6 @@ class CutoverFollower:
 def _version(name: str) -> HapiVersion:
     parts = config.value(name).split(".")
     if len(parts) != 3 or not all(part.isdecimal() for part in parts):
-        raise OperatorError(f"{config.described(name).variable} is no version such as 0.76.0.")
+        raise OperatorError(f"{config.lookup(name).variable} is no version such as 0.76.0.")
     major, minor, patch = map(int, parts)
     return major, minor, patch

@@ -26,7 +26,7 @@ from ledger.stream.source.download import Download, Listing, Published
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core import config, logs
 from mirror.core.metrics import ingest
-from mirror.core.values.hashes import where_they_differ
+from mirror.core.values.hashes import describe_difference
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
@@ -246,7 +246,7 @@ class Follower(StreamFollower):
     def _require_next(self, file: VerifiedFile) -> None:
         if chained(file.record.previous_hash, self._hash):
             return
-        previous, own = where_they_differ(file.record.previous_hash, self._hash)
+        previous, own = describe_difference(file.record.previous_hash, self._hash)
         raise StreamFileError(
             file.name,
             0,

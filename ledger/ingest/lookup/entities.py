@@ -26,7 +26,7 @@ class EntityLookup:
     def account(self, account: Any) -> int:
         """Resolve an AccountID by number, by EVM address (a 20-byte alias) or by alias."""
         if account.WhichOneof("account") != "alias":
-            return entity_id.of_account(account)
+            return entity_id.from_account(account)
         alias = account.alias
         if len(alias) == aliases.EVM_ADDRESS_LENGTH:
             return self.evm_address(alias)
@@ -38,7 +38,7 @@ class EntityLookup:
     def contract(self, contract: Any) -> int:
         """Resolve a ContractID by number or by EVM address."""
         if contract.WhichOneof("contract") != "evm_address":
-            return entity_id.of_contract(contract)
+            return entity_id.from_contract(contract)
         return self.evm_address(contract.evm_address)
 
     def evm_address(self, address: bytes) -> int:

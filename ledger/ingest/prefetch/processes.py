@@ -199,7 +199,7 @@ class _ReaderProcess:
         self._process = context.Process(
             target=_run, args=(others, self._connection), name=f"reader {number + 1}", daemon=True
         )
-        with signals.held():
+        with signals.signals_blocked():
             self._process.start()
         others.close()
         self.pid = self._process.pid or 0
@@ -266,12 +266,12 @@ def _portions(
 
 
 def _run(connection: Connection, others: Connection) -> None:
-    signals.leave_to_supervisor()
+    signals.start_supervised()
     signals.end_with_parent()
     others.close()
     # The loader and the database get a core first: readers are of no use without them.
     os.nice(_NICENESS)
-    files.begin("file reader")
+    files.start_writing("file reader")
     _abandon_connections()
     # Files are large and have hardly a cycle, as the loader knows.
     gc.freeze()

@@ -14,8 +14,8 @@ from ledger.ingest.rows.persist import Persist
 from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record.item import RecordItem
 from mirror.core import logs
-from mirror.core.db.partitions.making import make_room
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.partitions.making import create_partitions_for
+from mirror.core.db.writing.copy import column_names
 from mirror.core.db.writing.rows import Rows
 
 log = logs.logger(__name__)
@@ -120,7 +120,7 @@ class Batch(Rows):
         self._first.append(work)
 
     def write(self, cursor: CursorWrapper) -> None:
-        make_room(self.days)
+        create_partitions_for(self.days)
         for work in self._first:
             work(cursor)
         if self._block_offset:
@@ -141,7 +141,7 @@ class Batch(Rows):
 
     def amend_transaction(self, column: str, value: Any) -> None:
         """Set a column of the `transaction` row of the item being read."""
-        self.transaction[names_of(Transaction).index(column)] = value
+        self.transaction[column_names(Transaction).index(column)] = value
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
         """Add the version of an entity that a create, update or delete transaction makes (columns of

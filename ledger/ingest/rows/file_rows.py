@@ -136,7 +136,7 @@ class FileRows:
                 f"cannot be turned into rows: {type(error).__name__}: {error}",
                 "Please report this file: it is intact, and this is a defect of the node. To go on with only "
                 "the hbar transfers of this transaction, name it by "
-                f"{config.described(SKIP).variable}={timestamp.text(item.consensus_timestamp)}.",
+                f"{config.lookup(SKIP).variable}={timestamp.text(item.consensus_timestamp)}.",
             ) from error
 
     def _skip(self, batch: Batch, file: str, item: RecordItem) -> None:
@@ -231,7 +231,7 @@ def _skipped() -> frozenset[int]:
             int(text) if _NANOSECONDS.fullmatch(text) else timestamp.parse(text) for text in texts
         )
     except timestamp.InvalidTimestamp as error:
-        raise InvalidFilter(f"{config.described(SKIP).variable}: {error}.") from None
+        raise InvalidFilter(f"{config.lookup(SKIP).variable}: {error}.") from None
 
 
 def _note_disorder(batch: Batch, file: RecordFile) -> None:

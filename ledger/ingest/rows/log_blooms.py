@@ -31,7 +31,7 @@ def complete_blooms(batch: Batch, file: RecordFile) -> None:
     addresses: dict[int, dict[str, Any]] = {}
     for result in incomplete:
         for log in result.logInfo:
-            contract = entity_id.of_contract(log.contractID)
+            contract = entity_id.from_contract(log.contractID)
             if not log.bloom and contract not in addresses:
                 address = addresses[contract] = {"evm": entity_id.long_zero(contract)}
                 batch.evm_addresses.fill(address, "evm", contract)
@@ -44,7 +44,7 @@ def _complete(
     for result in incomplete:
         for log in result.logInfo:
             if not log.bloom:
-                address = addresses[entity_id.of_contract(log.contractID)]["evm"]
-                log.bloom = log_bloom.of_log(address.rjust(_ADDRESS_LENGTH, b"\0"), log.topic)
+                address = addresses[entity_id.from_contract(log.contractID)]["evm"]
+                log.bloom = log_bloom.create_bloom(address.rjust(_ADDRESS_LENGTH, b"\0"), log.topic)
         result.bloom = log_bloom.union(log.bloom for log in result.logInfo)
     block["logs_bloom"] = file.block_totals().logs_bloom

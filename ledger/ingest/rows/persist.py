@@ -32,7 +32,7 @@ class Persist:
         self.schedules: bool = config.value(_PERSIST + "schedules")
         self.system_files: bool = config.value(_PERSIST + "systemFiles")
         self.topics: bool = config.value(_PERSIST + "topics")
-        self.publishes_topics = caches.redis_address(REDIS) is not None
+        self.publishes_topics = caches.redis_url(REDIS) is not None
         version: str = config.value("importer.smartContractThrottlingVersion")
         self.smart_contract_throttling_version = tuple(map(int, version.split(".")))
         self.synthetic_contract_logs: bool = config.value(_PERSIST + "syntheticContractLogs")

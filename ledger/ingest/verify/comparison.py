@@ -20,8 +20,8 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.batch import Batch
 from mirror.core.db.schema.tables import Compared, KeylessTable
-from mirror.core.db.writing.copy import columns_of, copy_rows
-from mirror.core.db.writing.rejected_rows import fit
+from mirror.core.db.writing.copy import copy_rows, table_columns
+from mirror.core.db.writing.rejected_rows import coerce_row
 
 # Longer values are cut in messages.
 _MAX_SHOWN = 120
@@ -68,7 +68,7 @@ class _Table:
 def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[RowDifference]:
     """Yield where the tables differ from `batches` between two consensus timestamps (inclusive)."""
     # Deletions of tokens are completed at the end of a batch by rows and columns that no record tells.
-    completed = {noted.consensus_timestamp for batch in batches for noted in batch.noted()}
+    completed = {noted.consensus_timestamp for batch in batches for noted in batch.deferred_items()}
     with transaction.atomic(), connection.cursor() as cursor:
         for batch in batches:
             batch.complete(cursor)
@@ -108,10 +108,10 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
         f"create temporary table if not exists expected_{table.name} (like {table.name} including defaults) "
         "on commit delete rows"
     )
-    columns = columns_of(table.model)
+    columns = table_columns(table.model)
     wanted = [(column.name, column.default) for column in columns]
     # As loading stores what a column can't hold.
-    values = (fit([row.get(name, default) for name, default in wanted], columns) for row in rows)
+    values = (coerce_row([row.get(name, default) for name, default in wanted], columns) for row in rows)
     copy_rows(cursor, f"expected_{table.name}", columns, values)
     if table.found_by:
         cursor.execute(f"analyze {name}")
@@ -161,7 +161,7 @@ def _tables() -> tuple[_Table, ...]:
     tables = []
     for model in apps.get_models():
         compared: Compared | None = getattr(model, "compared", Compared())
-        columns = [column.name for column in columns_of(model)]
+        columns = [column.name for column in table_columns(model)]
         if compared is None or compared.time not in columns or hasattr(model, "merge"):
             continue
         columns = [name for name in columns if name not in compared.without]

@@ -32,7 +32,7 @@ def time_of(text: str, *, end: bool = False) -> int:
             raise InvalidRange(f"The database has no block {text}: name one that is loaded, or a time.")
         return int(time)
     try:
-        return timestamp.of_instant(text) if "-" in text else timestamp.parse(text)
+        return timestamp.parse_iso(text) if "-" in text else timestamp.parse(text)
     except timestamp.InvalidTimestamp:
         raise InvalidRange(
             f"{text!r} is neither a block number nor a time such as 2024-06-01T00:00:00Z "

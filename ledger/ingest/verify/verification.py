@@ -24,7 +24,7 @@ from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db import loaded_ranges, statements
 from mirror.core.values import timestamp
-from mirror.core.values.timestamp import MAX, instant
+from mirror.core.values.timestamp import MAX, iso_text
 
 # So many transactions, or files, are compared at once.
 _MAX_ITEMS, _MAX_FILES = 20_000, 200
@@ -73,7 +73,7 @@ class NotLoaded:
     end: int
 
     def __str__(self) -> str:
-        times = f"{instant(self.start)} to {instant(self.end)}"
+        times = f"{iso_text(self.start)} to {iso_text(self.end)}"
         if self.files == 1:
             return f"{self.first} ({times})"
         return f"{self.files:,} files from {self.first} to {self.last} ({times})"

@@ -33,7 +33,7 @@ def others_served(deadline: float) -> Iterator[None]:
     # Half of the time is for fetching.
     with (
         _acquired(_waiting, 0),
-        request_scheduler.left(),
+        request_scheduler.released(),
         _acquired(_proofs, max(deadline - time.monotonic(), 0) / 2),
     ):
         yield

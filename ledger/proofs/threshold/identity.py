@@ -74,7 +74,7 @@ def named_ledger() -> LedgerIdentity | None:
     path = config.value(FIRST_LEDGER)
     if not path:
         return None
-    variable = config.described(FIRST_LEDGER).variable
+    variable = config.lookup(FIRST_LEDGER).variable
     try:
         return read_publication(Path(path).read_bytes())
     except OSError as error:

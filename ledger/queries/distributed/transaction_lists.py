@@ -10,7 +10,7 @@ from dataclasses import replace
 from ledger.queries.transaction_sides import TIMES
 from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, joined
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.core.db.partitions.reading import also
+from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Where, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -109,7 +109,7 @@ def _meeting(recheck: Where, keys: Sequence[Key], window: Window, query: Query) 
     statement = f"""
         select t.consensus_timestamp, t.payer_account_id from {TRANSACTION}
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
-            {also(window.bounds, "t.consensus_timestamp")} {recheck.and_sql}
+            {and_months(window.bounds, "t.consensus_timestamp")} {recheck.and_sql}
         order by t.consensus_timestamp {window.direction} limit {query.limit:d}
     """
     values = (times if value is TIMES else value for value in recheck.values)
@@ -136,7 +136,7 @@ def _keys(stream: Stream, window: Window, recheck: Where, limit: str) -> Sql:
     payer = f"{stream.alias}.payer_account_id"
     if recheck.conditions and stream.alias != "t":
         probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {stream.time}"
-        probe += f" and t.payer_account_id = {payer}" + also(window.bounds, "t.consensus_timestamp")
+        probe += f" and t.payer_account_id = {payer}" + and_months(window.bounds, "t.consensus_timestamp")
         recheck = Where((f"({probe}{recheck.and_sql} limit 1)",), recheck.values)
     where = stream.where + stream.within(window) + stream.recheck + recheck
     distinct = "" if stream.table.startswith("transaction ") else "distinct"

@@ -158,7 +158,7 @@ def _protobuf(name: str, content: bytes) -> BalanceFile:
     try:
         for field in wire.fields(content):
             if field.number == _TIME_FIELD:
-                at = timestamp.of(messages.parse(messages.Timestamp, content[field.value : field.end]))
+                at = timestamp.to_ns(messages.parse(messages.Timestamp, content[field.value : field.end]))
     except DecodeError as error:
         raise damaged(name, f"its content can't be parsed ({error})") from error
     if at is None:
@@ -178,7 +178,7 @@ def _text(name: str, content: bytes) -> BalanceFile:
         line = content[position:end]
         if time := _TIME.fullmatch(line):
             try:
-                at = timestamp.of_instant(time[1].decode("ascii", "replace"))
+                at = timestamp.parse_iso(time[1].decode("ascii", "replace"))
             except timestamp.InvalidTimestamp as error:
                 raise damaged(name, str(error), position) from error
         position = end + 1

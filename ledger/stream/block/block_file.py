@@ -64,7 +64,7 @@ def of_content(
         items = record_items(block)
     # The time of a block without transactions is its own, formerly that of its last change.
     changed_at = None if block.prefixed else block.changed_at
-    at = timestamp.of(block.header.block_timestamp) if changed_at is None else changed_at
+    at = timestamp.to_ns(block.header.block_timestamp) if changed_at is None else changed_at
     start, end = times_of(items, at)
     software = block.header.software_version
     return RecordFile(
@@ -90,7 +90,7 @@ def read_block_time(name: str, data: bytes) -> int:
     """Return the time of the block (ns), from its header. Errors: StreamFileError."""
     parsed = names.parse(name)
     block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
-    return timestamp.of(block.header.block_timestamp)
+    return timestamp.to_ns(block.header.block_timestamp)
 
 
 def _check_number(block: BlockContent, number: int) -> None:
@@ -158,7 +158,7 @@ def _published_ledger(file: RecordFile, signature: BlockSignature, is_trusted: b
             f"no ledger id of the network {network} is known, and that the block publishes the ledger "
             f"{own.ledger_id.hex()} does not prove that it is of {network}",
             f"Name a file with the publication of {network} by {FIRST_LEDGER}; or if the block is of another "
-            f"network, name that by {config.described('network').variable}.",
+            f"network, name that by {config.lookup('network').variable}.",
         )
     return own
 

@@ -281,7 +281,7 @@ class BlockReader:
             at.serialized_changes.append(content)
             return
         self._at = None
-        block.changed_at = timestamp.of(changes.consensus_timestamp)
+        block.changed_at = timestamp.to_ns(changes.consensus_timestamp)
         if block.header.number == 0:
             block.first_changes.extend(changes.state_changes)
 

@@ -202,7 +202,7 @@ def _contents(serialized: bytes) -> _Contents:
 def _item(serialized: bytes) -> _Item:
     record = messages.parse(RecordStreamItem, serialized).record
     return _Item(
-        timestamp.of(record.consensusTimestamp),
+        timestamp.to_ns(record.consensusTimestamp),
         wire.last_bytes(serialized, RecordStreamItem.TRANSACTION_FIELD_NUMBER),
         wire.last_bytes(serialized, RecordStreamItem.RECORD_FIELD_NUMBER),
         serialized,

@@ -117,22 +117,22 @@ class RecordItem:
         self.transaction_type = _type_of(self.body)
         transaction_id = self.body.transactionID
         # A node may submit any transaction id: a payer that cannot exist has a record all the same.
-        self.payer_account_id = entity_id.of_account(transaction_id.accountID)
-        self.valid_start_ns = timestamp.of(transaction_id.transactionValidStart)
+        self.payer_account_id = entity_id.from_account(transaction_id.accountID)
+        self.valid_start_ns = timestamp.to_ns(transaction_id.transactionValidStart)
         self.nonce: int = transaction_id.nonce
 
     def _read_record(self, previous: "RecordItem | None") -> None:
         record = self.record
         self.scheduled: bool = record.HasField("scheduleRef")
         self.result_field: str | None = record.WhichOneof("body")
-        self.consensus_timestamp = timestamp.of(record.consensusTimestamp)
+        self.consensus_timestamp = timestamp.to_ns(record.consensusTimestamp)
         if not self.consensus_timestamp and not record.HasField("consensusTimestamp"):
             raise InvalidItem("its record has no consensus timestamp")
         self.parent_consensus_timestamp: int | None = None
         self.parent: RecordItem | None = None
         self.preceding_hook_call: RecordItem | None = None
         if record.HasField("parent_consensus_timestamp"):
-            self.parent_consensus_timestamp = timestamp.of(record.parent_consensus_timestamp)
+            self.parent_consensus_timestamp = timestamp.to_ns(record.parent_consensus_timestamp)
             if previous is not None:
                 self.parent = _parent(previous, self.parent_consensus_timestamp)
                 if previous.parent_consensus_timestamp == self.parent_consensus_timestamp:
@@ -220,7 +220,7 @@ class RecordItem:
         kind = self.result_field
         if kind is None:
             return self.payer_account_id
-        return entity_id.of_account(getattr(self.record, kind).sender_id) or self.payer_account_id
+        return entity_id.from_account(getattr(self.record, kind).sender_id) or self.payer_account_id
 
     @property
     def spends_allowances(self) -> bool:

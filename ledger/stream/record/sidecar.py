@@ -52,5 +52,5 @@ def parse_sidecar(name: str, content: bytes, expected_hash: bytes, *, size: int)
         message = messages.parse(messages.SidecarFile, content)
     except DecodeError as error:
         raise StreamFileError(name, 0, f"the content cannot be parsed ({error})") from error
-    records = [(timestamp.of(record.consensus_timestamp), record) for record in message.sidecar_records]
+    records = [(timestamp.to_ns(record.consensus_timestamp), record) for record in message.sidecar_records]
     return SidecarFile(name, size, records)

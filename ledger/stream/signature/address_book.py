@@ -43,7 +43,7 @@ def account_of(name: str, entry: Any) -> int:
     try:
         if not entry.HasField("nodeAccountId"):
             return entity_id.parse(entry.memo.decode("ascii", "replace"))
-        account = entity_id.of_account(entry.nodeAccountId)
+        account = entity_id.from_account(entry.nodeAccountId)
         if isinstance(account, entity_id.OutOfRangeEntityId):
             raise entity_id.InvalidEntityId(account.problem)
     except entity_id.InvalidEntityId as error:

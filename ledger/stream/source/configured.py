@@ -83,12 +83,12 @@ def _location(name: str, public: Mapping[str, str], setting: str, choose: Choose
     if provider == "HTTP":
         address = choose("endpointOverride").rstrip("/")
         if not address:
-            variable = config.described(DOWNLOADER + "endpointOverride").variable
+            variable = config.lookup(DOWNLOADER + "endpointOverride").variable
             raise OperatorError(f"{variable} has to name the web server that mirrors the bucket.")
         return f"{address}/{prefix}"
     network = choose("network")
     bucket = name or public.get(network)
     if not bucket:
-        variable = config.described(setting).variable
+        variable = config.lookup(setting).variable
         raise NoBucket(f"No public bucket of the network {network} is known: name it by {variable}.")
     return f"{SCHEMES[provider]}://{bucket}/{prefix}"

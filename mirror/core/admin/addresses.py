@@ -18,7 +18,7 @@ from django.utils.html import format_html
 from psycopg.types.range import Range
 
 from mirror.core.admin import columns
-from mirror.core.admin.kinds.base import Unreadable
+from mirror.core.admin.kinds.base import InvalidText
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.db.schema.fields import BytesField
 
@@ -31,11 +31,11 @@ class NoSuchKey(ValueError):
     """The text is not the key of any row."""
 
 
-def list_address(model: type[models.Model]) -> str:
+def list_url(model: type[models.Model]) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
 
-def row_address(row: models.Model) -> str:
+def row_url(row: models.Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[key_text(row)])
 
 
@@ -81,7 +81,7 @@ def _value(field: "Field[Any, Any]", text: str) -> Any:
             return _integer(text) if is_number else columns.kind(field).lookup(text)["exact"]
         if isinstance(field, BytesField | models.DateTimeField):
             return field.to_python(unquote(text))
-    except (Unreadable, KeyError, ValidationError):
+    except (InvalidText, KeyError, ValidationError):
         raise NoSuchKey(text) from None
     if "\0" in text:
         raise NoSuchKey(text)

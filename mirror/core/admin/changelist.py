@@ -22,28 +22,28 @@ class RowList:
     """
 
     def __init__(self, page: Any, request: HttpRequest) -> None:
-        self.model_admin, self.given = page, request.GET
-        self.query = self.given.get(_SEARCH, "").strip()
+        self.model_admin, self.parameters = page, request.GET
+        self.query = self.parameters.get(_SEARCH, "").strip()
         if "\0" in self.query:
             messages.error(request, "Null characters are not allowed.")
             self.query = ""
         self.filters = [
-            cls(page.opts.get_field(name), self.given.get(name, ""), is_input=name in page.inputs)
+            cls(page.opts.get_field(name), self.parameters.get(name, ""), is_input=name in page.input_filters)
             for name, cls in page.filters.items()
         ]
-        self.queryset = self._narrowed(request)
+        self.queryset = self._filtered_rows(request)
 
     @property
     def has_active_filters(self) -> bool:
         return any(each.value for each in self.filters)
 
-    def _narrowed(self, request: HttpRequest) -> QuerySet[Any]:
+    def _filtered_rows(self, request: HttpRequest) -> QuerySet[Any]:
         page = self.model_admin
         rows: QuerySet[Any] = page.model._default_manager.order_by(*self._ordering())
         for each in self.filters:
             rows = each.narrow(request, rows)
         rows = page.find(request, rows, self.query)
-        leading = (*columns.leading(page.model), *page.filters_also)
+        leading = (*columns.leading(page.model), *page.extra_filters)
         names = {each.name for each in self.filters if each.value}
         if names and not names & set(leading):
             messages.error(request, f"{page.label} can be narrowed by {' or '.join(leading)} only.")
@@ -53,13 +53,13 @@ class RowList:
 
     def _ordering(self) -> list[str]:
         """Return the order that an index delivers, forwards or backwards."""
-        ordering, wanted = list(self.model_admin.ordering), self.given.get(_ORDER, "")
-        if ordering and wanted and wanted.startswith("-") != ordering[0].startswith("-"):
+        ordering, requested = list(self.model_admin.ordering), self.parameters.get(_ORDER, "")
+        if ordering and requested and requested.startswith("-") != ordering[0].startswith("-"):
             ordering = [name[1:] if name.startswith("-") else f"-{name}" for name in ordering]
         return ordering
 
     def read(self) -> None:
-        number, size = self.given.get(_PAGE, "1"), self.model_admin.list_per_page
+        number, size = self.parameters.get(_PAGE, "1"), self.model_admin.list_per_page
         # Python reads no numbers of thousands of digits.
         self.page_num = min(max(int(number[:9]), 1), LAST_PAGE) if number.isdecimal() else 1
         first = (self.page_num - 1) * size
@@ -74,24 +74,24 @@ class RowList:
         if not self.has_next:
             return "" if self.page_num > 1 or not read else f"{read:,} {'row' if read == 1 else 'rows'}"
         narrowed = bool(self.query or self.has_active_filters)
-        estimate = (estimates.of_rows(page) if narrowed else estimates.of_table(page.model)) or 0
-        shown = (self.page_num - 1) * self.model_admin.list_per_page + read - 1
-        return f"about {estimate:,} rows" if estimate > shown else f"more than {shown:,} rows"
+        estimate = (estimates.query_rows(page) if narrowed else estimates.table_rows(page.model)) or 0
+        shown_rows = (self.page_num - 1) * self.model_admin.list_per_page + read - 1
+        return f"about {estimate:,} rows" if estimate > shown_rows else f"more than {shown_rows:,} rows"
 
-    def address(self, **changes: object) -> str:
+    def url(self, **changes: object) -> str:
         """Return the query of this list, on its first page, with other parameters; None drops one."""
-        parameters = {**self.given.dict(), _PAGE: None, **changes}
+        parameters = {**self.parameters.dict(), _PAGE: None, **changes}
         return f"?{urlencode(sorted((name, each) for name, each in parameters.items() if each is not None))}"
 
     @property
     def shown_filters(self) -> list[dict[str, Any]]:
         """The filters that have a value or something to choose from, each with the list without it."""
-        shown = (each for each in self.filters if each.value or each.offered or each.is_input)
-        return [{"spec": each, "without": self.address(**{each.name: None})} for each in shown]
+        filters = (each for each in self.filters if each.value or each.choices or each.is_input)
+        return [{"spec": each, "without": self.url(**{each.name: None})} for each in filters]
 
     @property
     def exports(self) -> list[tuple[str, str]]:
-        return [(form.upper(), f"export.{form}{self.address()}") for form in export.FORMS]
+        return [(form.upper(), f"export.{form}{self.url()}") for form in export.FORMS]
 
     @property
     def headings(self) -> list[dict[str, str]]:
@@ -100,7 +100,7 @@ class RowList:
         order = (
             {"sorted": "descending", "arrow": "↓"} if descending else {"sorted": "ascending", "arrow": "↑"}
         )
-        order["turned"] = self.address(**{_ORDER: "1" if descending else "-1"})
+        order["turned"] = self.url(**{_ORDER: "1" if descending else "-1"})
         return [
             {"label": cell.short_description} | (order if cell.admin_order_field else {})
             for cell in self.model_admin.cells
@@ -114,8 +114,8 @@ class RowList:
 
     @property
     def next_page(self) -> str:
-        return self.address(**{_PAGE: self.page_num + 1})
+        return self.url(**{_PAGE: self.page_num + 1})
 
     @property
     def previous_page(self) -> str:
-        return self.address(**{_PAGE: self.page_num - 1})
+        return self.url(**{_PAGE: self.page_num - 1})

@@ -12,8 +12,8 @@ from django.db.models.expressions import OrderBy
 
 from mirror.core.admin.kinds.base import ArrayKind, Boolean, Choice, Json, Kind, Text
 from mirror.core.admin.kinds.bytes import Alias, AmountBytes, Hash, Hex, HexText, Key, TextBytes
-from mirror.core.admin.kinds.numbers import Code, Entity, Hbar, InnerTransactions, Named, Number, Result
-from mirror.core.admin.kinds.times import Between, DateTime, Day, Milliseconds, Time
+from mirror.core.admin.kinds.numbers import Code, Entity, EnumKind, Hbar, InnerTransactions, Number, Result
+from mirror.core.admin.kinds.times import DateTime, Day, Milliseconds, RangeKind, Time
 from mirror.core.db.schema import fields, indexes
 from mirror.core.db.schema.tables import KeylessTable
 from mirror.core.values.hapi import result_codes, transaction_types
@@ -34,7 +34,7 @@ _KINDS: dict[Any, Kind] = {
     fields.AddressBookTimestampField: Time("network_addressbook"),
     fields.MillisecondsField: Milliseconds(),
     fields.EpochDayField: Day(),
-    fields.TransactionTypeField: Named(transaction_types.name, transaction_types.NAMES, "CRYPTOTRANSFER"),
+    fields.TransactionTypeField: EnumKind(transaction_types.name, transaction_types.NAMES, "CRYPTOTRANSFER"),
     fields.TransactionResultField: Result(result_codes.name, result_codes.NAMES, "SUCCESS"),
     fields.HexField: HexText(),
     fields.BytesField: Hex(),
@@ -43,10 +43,10 @@ _KINDS: dict[Any, Kind] = {
     fields.KeyField: Key(),
     fields.AliasField: Alias(),
     fields.TextBytesField: TextBytes(),
-    fields.NanosTimestampRangeField: Between(TIME),
-    fields.ValidityField: Between(Time("ledger_transaction")),
+    fields.NanosTimestampRangeField: RangeKind(TIME),
+    fields.ValidityField: RangeKind(Time("ledger_transaction")),
     fields.InnerTransactionsField: InnerTransactions(),
-    BigIntegerRangeField: Between(NUMBER),
+    BigIntegerRangeField: RangeKind(NUMBER),
     models.IntegerField: Code(),
     models.BooleanField: Boolean(),
     models.JSONField: Json(),
@@ -77,7 +77,7 @@ def label(field: "Field[Any, Any]") -> str:
     return text[0].upper() + text[1:]
 
 
-def of(model: type[models.Model], column: str) -> Kind:
+def kind_of(model: type[models.Model], column: str) -> Kind:
     return kind(model._meta.get_field(column))
 
 

@@ -7,23 +7,23 @@ from django.db.models import Model, QuerySet
 
 from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
-from mirror.core.db.distribution.columns import column_of
+from mirror.core.db.distribution.columns import distribution_column
 
-# Indexes: those of the catalogue. A table that is divided into months has the rows of these.
+# Indexes: those of the catalogue. A table that is partitioned by month has the rows of these.
 _ROWS = """
     select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
     where relkind = 'r' and (oid = to_regclass(%(table)s)
         or oid in (select inhrelid from pg_inherits where inhparent = to_regclass(%(table)s)))"""
 
 
-def of_table(model: type[Model]) -> int:
+def table_rows(model: type[Model]) -> int:
     table = model._meta.db_table
-    if is_distributed() and column_of(table):
-        return shards.look().rows.get(table, 0)
+    if is_distributed() and distribution_column(table):
+        return shards.query().rows.get(table, 0)
     return int(statements.value(_ROWS, {"table": table}))
 
 
-def of_rows(page: QuerySet[Any]) -> int | None:
+def query_rows(page: QuerySet[Any]) -> int | None:
     """Return the number of rows without the limit of `page`, as planned; nothing is read."""
     (explained,) = json.loads(page.explain(format="json"))
     plan = explained["Plan"]

@@ -28,11 +28,11 @@ from mirror.core.db.schema.fields import BytesField
 #: Form -> content type.
 FORMS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 
-_Pieces = Generator[bytes, None, None]
-_ROWS_OF_A_PIECE = 500
+_Chunks = Generator[bytes, None, None]
+_CHUNK_ROWS = 500
 _IDLE_SECONDS = 60
 # Each has a connection, in each web server process.
-_places = threading.BoundedSemaphore(2)
+_slots = threading.BoundedSemaphore(2)
 
 # A spreadsheet takes a text that begins so for a formula, and people may put any into a memo.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -42,10 +42,10 @@ class TooManyExports(Exception):
     """Other exports run already."""
 
 
-def response(rows: QuerySet[Any], shown: Sequence[str], form: str) -> StreamingHttpResponse:
+def response(rows: QuerySet[Any], columns: Sequence[str], form: str) -> StreamingHttpResponse:
     """Return the file of a list. Errors: TooManyExports; DatabaseError where the first rows fail."""
     model = rows.model
-    content = _content(rows, [model._meta.get_field(name) for name in names(model, shown)], form)
+    content = _content(rows, [model._meta.get_field(name) for name in names(model, columns)], form)
     # Read at once, so that an error is still a page.
     first = next(content, b"")
     answer = StreamingHttpResponse(_joined(first, content), content_type=FORMS[form])
@@ -54,27 +54,27 @@ def response(rows: QuerySet[Any], shown: Sequence[str], form: str) -> StreamingH
     return answer
 
 
-def names(model: Any, shown: Sequence[str]) -> list[str]:
+def names(model: Any, columns: Sequence[str]) -> list[str]:
     """Return the columns of an export: those of the list first."""
     others = [
         field.name
         for field in model._meta.concrete_fields
-        if field.column is not None and field.name not in shown and type(field) is not BytesField
+        if field.column is not None and field.name not in columns and type(field) is not BytesField
     ]
-    return [*shown, *others]
+    return [*columns, *others]
 
 
-def _joined(first: bytes, others: _Pieces) -> Iterator[bytes]:
-    with closing(others):
+def _joined(first: bytes, rest: _Chunks) -> Iterator[bytes]:
+    with closing(rest):
         yield first
-        yield from others
+        yield from rest
 
 
 def _content(
     rows: QuerySet[Any], fields: "Sequence[Field[Any, Any]]", form: str
 ) -> Generator[bytes, None, None]:
     """Yield the pieces of a file. Errors: TooManyExports."""
-    if not _places.acquire(blocking=False):
+    if not _slots.acquire(blocking=False):
         raise TooManyExports
     own = connections.create_connection(DEFAULT_DB_ALIAS)
     # The thread that sends a piece need not be the one that read the first.
@@ -83,12 +83,10 @@ def _content(
         _begin(own)
         limited = rows.values_list(*(field.name for field in fields))[: config.value("web.exportRows")]
         compiler = limited.query.get_compiler(connection=own)
-        yield from pieces(
-            compiler.results_iter(chunked_fetch=True, chunk_size=_ROWS_OF_A_PIECE), fields, form
-        )
+        yield from chunks(compiler.results_iter(chunked_fetch=True, chunk_size=_CHUNK_ROWS), fields, form)
     finally:
         own.close()
-        _places.release()
+        _slots.release()
 
 
 def _begin(own: Any) -> None:
@@ -103,7 +101,7 @@ def _begin(own: Any) -> None:
         )
 
 
-def pieces(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", form: str) -> Iterator[bytes]:
+def chunks(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", form: str) -> Iterator[bytes]:
     kinds = [columns.kind(field) for field in fields]
     labels = [field.name for field in fields]
     written: Callable[[list[list[Any]]], bytes]
@@ -119,11 +117,11 @@ def pieces(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", f
             option = orjson.OPT_APPEND_NEWLINE
             return b"".join(orjson.dumps(dict(zip(labels, row, strict=True)), option=option) for row in part)
 
-    plain = (
-        [None if value is None else kind.plain(value) for value, kind in zip(row, kinds, strict=True)]
+    json_values = (
+        [None if value is None else kind.json_value(value) for value, kind in zip(row, kinds, strict=True)]
         for row in rows
     )
-    while part := list(islice(plain, _ROWS_OF_A_PIECE)):
+    while part := list(islice(json_values, _CHUNK_ROWS)):
         yield written(part)
 
 

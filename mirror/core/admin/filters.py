@@ -8,14 +8,14 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from mirror.core.admin import columns
-from mirror.core.admin.kinds.base import Choice, Kind, Unreadable
-from mirror.core.admin.kinds.numbers import Named
+from mirror.core.admin.kinds.base import Choice, InvalidText, Kind
+from mirror.core.admin.kinds.numbers import EnumKind
 
 
 def matching(column: str, kind: Kind, text: str) -> Q:
-    """Return the condition that a column has the value that `text` stands for. Errors: Unreadable."""
+    """Return the condition that a column has the value that `text` stands for. Errors: InvalidText."""
     if "\0" in text:
-        raise Unreadable(text)
+        raise InvalidText(text)
     return Q(*((f"{column}__{operator}", value) for operator, value in kind.lookup(text).items()))
 
 
@@ -25,14 +25,14 @@ class ColumnFilter:
     Columns with a few named values offer them; of others the page shows only the value in the address.
     """
 
-    offered: Sequence[str] = ()
+    choices: Sequence[str] = ()
     """The values that people choose from, if there are only a few."""
 
     def __init__(self, field: Any, value: str, *, is_input: bool) -> None:
         self.name, self.title, self.value = field.name, columns.label(field), value
         self._kind = columns.kind(field)
         if self.name in columns.leading(field.model):
-            self.offered = self._offered()
+            self.choices = self._choices()
         #: Whether people type a value into a field, which shows this example.
         self.is_input = is_input
         self.example = self._kind.typed or self._kind.example
@@ -40,24 +40,24 @@ class ColumnFilter:
     @property
     def values(self) -> list[str]:
         """The values that may be chosen, that of the address among them."""
-        return list(dict.fromkeys([*self.offered, *filter(None, [self.value])]))
+        return list(dict.fromkeys([*self.choices, *filter(None, [self.value])]))
 
     def narrow(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         try:
             return rows.filter(self.condition(self.value)) if self.value else rows
-        except Unreadable:
+        except InvalidText:
             example = f": write it like {self._kind.example}" if self._kind.example else ""
             messages.error(request, f"“{self.value}” is no {self.title.lower()}{example}.")
             return rows.none()
 
     def condition(self, text: str) -> Q:
-        """Return the condition that the text stands for. Errors: Unreadable."""
+        """Return the condition that the text stands for. Errors: InvalidText."""
         return matching(self.name, self._kind, text)
 
-    def _offered(self) -> Sequence[str]:
+    def _choices(self) -> Sequence[str]:
         if isinstance(self._kind, Choice):
             return self._kind.choices
-        if isinstance(self._kind, Named):
+        if isinstance(self._kind, EnumKind):
             return sorted(self._kind.names.values())
         return ()
 
@@ -66,6 +66,6 @@ def conditions(model: type[Model], names: Iterable[str], text: str) -> Iterator[
     """Yield a condition for each of these columns that can hold what was typed."""
     for name in names:
         try:
-            yield matching(name, columns.of(model, name), text)
-        except Unreadable:
+            yield matching(name, columns.kind_of(model, name), text)
+        except InvalidText:
             continue

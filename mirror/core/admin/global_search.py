@@ -1,6 +1,6 @@
 """The search of all tables at once: rows, tables and lists that a text may stand for.
 
-Each table says which of its columns take part (`ReadOnlyAdmin.everywhere`). Every condition uses an index,
+The columns are `global_search_fields` of each `ReadOnlyAdmin`. Every condition uses an index,
 and reads a few rows.
 """
 
@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django.contrib.admin.sites import AdminSite
 
-from mirror.core.admin.addresses import list_address, row_address
+from mirror.core.admin.addresses import list_url, row_url
 
 MAX_CHARACTERS = 200
 # Of what one condition finds.
@@ -33,19 +33,19 @@ def find(site: AdminSite, text: str) -> list[SearchMatch]:
     text = text.strip()[:MAX_CHARACTERS]
     if not text:
         return []
-    pages: list[Any] = [page for page in site._registry.values() if hasattr(page, "search_everywhere")]
+    pages: list[Any] = [page for page in site._registry.values() if hasattr(page, "global_search")]
     matches = [line for page in pages for line in _rows(page, text)]
     return [*dict.fromkeys(matches), *_tables(site, text)]
 
 
 def _rows(page: Any, text: str) -> Iterator[SearchMatch]:
-    for condition in page.search_everywhere(text):
+    for condition in page.global_search(text):
         latest = page.model._default_manager.filter(condition).order_by(*page.ordering)
         rows = list(latest.only(*page.read_columns, *page.summary_columns)[: _MAX_ROWS + 1])
         for row in rows[:_MAX_ROWS]:
-            yield SearchMatch(page.row_title(row), page.row_summary(row), row_address(row))
+            yield SearchMatch(page.row_title(row), page.row_summary(row), row_url(row))
         if len(rows) > _MAX_ROWS:
-            address = f"{list_address(page.model)}?{urlencode({'q': text})}"
+            address = f"{list_url(page.model)}?{urlencode({'q': text})}"
             yield SearchMatch(f"All {page.label.lower()}", f"that match {text}", address)
 
 
@@ -55,4 +55,4 @@ def _tables(site: AdminSite, text: str) -> Iterator[SearchMatch]:
     for model, page in site._registry.items():
         label = str(getattr(page, "label", ""))
         if text.lower() in label.lower():
-            yield SearchMatch(label, "Table", list_address(model))
+            yield SearchMatch(label, "Table", list_url(model))

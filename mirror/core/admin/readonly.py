@@ -23,12 +23,12 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from mirror.core.admin import columns, export
-from mirror.core.admin.addresses import NoSuchKey, key_condition, list_address
+from mirror.core.admin.addresses import NoSuchKey, key_condition, list_url
 from mirror.core.admin.cells import Cell, cells
 from mirror.core.admin.changelist import RowList
 from mirror.core.admin.filters import ColumnFilter, conditions
-from mirror.core.admin.kinds.base import Choice, linked
-from mirror.core.admin.kinds.numbers import Named
+from mirror.core.admin.kinds.base import Choice, link_html
+from mirror.core.admin.kinds.numbers import EnumKind
 from mirror.core.admin.related import Related, Section, section
 from mirror.core.db.schema.fields import BytesField
 
@@ -50,18 +50,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Columns of the list; the key and the first of the others if empty."""
     search_fields: ClassVar[Any] = None
     """Columns that the search field compares, the likeliest first; those that indexes begin with if None."""
-    search_also = ""
+    extra_search = ""
     """What else the search field finds, by `search`."""
-    everywhere: Sequence[str] = ()
+    global_search_fields: Sequence[str] = ()
     """Columns that the search of all tables compares."""
     summary_columns: Sequence[str] = ()
     """Columns that its results show besides those of the list."""
-    inputs: Sequence[str] = ()
+    input_filters: Sequence[str] = ()
     """Columns that have a field of their own next to the search field."""
-    filters_also: Mapping[str, type[ColumnFilter]] = {}
+    extra_filters: Mapping[str, type[ColumnFilter]] = {}
     """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
-    of_entity = False
+    is_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
 
     list_per_page = 50
@@ -72,7 +72,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         self.singular = self.singular or capfirst(str(self.opts.verbose_name))
         self.list_display = self.list_display or self._first_columns()
         indexed = dict.fromkeys(columns.indexed(model), ColumnFilter)
-        self.filters = dict.fromkeys(self.inputs, ColumnFilter) | dict(self.filters_also) | indexed
+        self.filters = dict.fromkeys(self.input_filters, ColumnFilter) | dict(self.extra_filters) | indexed
         self.ordering = columns.order(model)  # type: ignore[misc]
         if self.search_fields is None:
             self.search_fields = columns.leading(model)  # type: ignore[misc]
@@ -107,7 +107,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         rows = RowList(self, request)
         rows.read()
-        return self._page(request, "list", title=self.label, cl=rows, crumbs=self.crumbs)
+        return self._page(request, "list", title=self.label, cl=rows, crumbs=self.breadcrumbs)
 
     def _page(self, request: HttpRequest, template: str, **context: Any) -> TemplateResponse:
         context |= {**self.admin_site.each_context(request), "description": self.description}
@@ -129,17 +129,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def is_searchable(self) -> bool:
-        return bool(self.search_fields or self.search_also)
+        return bool(self.search_fields or self.extra_search)
 
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
         yield from self.other_conditions(text)
         yield from conditions(self.model, self.search_fields or (), text)
 
-    def search_everywhere(self, text: str) -> Iterable[Q]:
+    def global_search(self, text: str) -> Iterable[Q]:
         """Return the same for the search of all tables."""
         yield from self.other_conditions(text)
-        yield from conditions(self.model, self.everywhere, text)
+        yield from conditions(self.model, self.global_search_fields, text)
 
     def other_conditions(self, text: str) -> Iterable[Q]:
         """Return the conditions of both searches that come before those of columns."""
@@ -166,12 +166,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return rows.filter(candidates[-1])
 
     def _search_help(self) -> str:
-        ways = [self.search_also] if self.search_also else []
+        ways = [self.extra_search] if self.extra_search else []
         for name in self.search_fields or ():
             field: Any = self.opts.get_field(name)
             kind = columns.kind(field)
             # A few named values are offered next to the search field.
-            if (example := kind.example) and not isinstance(kind, Choice | Named):
+            if (example := kind.example) and not isinstance(kind, Choice | EnumKind):
                 ways.append(f"{columns.label(field).lower()} ({example})")
         return f"Search for {', '.join(ways)}." if ways else ""
 
@@ -179,11 +179,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def facts(self, row: Any) -> Iterator[tuple[str, str]]:
         """Yield label and HTML of each line that comes before the columns on the page of a row."""
-        if self.of_entity:
-            yield "Entity", linked(columns.ENTITY, row.pk, True)
+        if self.is_entity:
+            yield "Entity", link_html(columns.ENTITY, row.pk, True)
 
     def sections(self, row: Any) -> Iterator[Section | None]:
-        """Yield the sections of the page of a row."""
         for related in self.related:
             yield section(related, row, self.admin_site)
 
@@ -217,7 +216,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         row = self.get_object(request, object_id)
         title = self.row_title(row)
         context = {
-            "crumbs": [*self.crumbs, (self.label, list_address(self.model))],
+            "crumbs": [*self.breadcrumbs, (self.label, list_url(self.model))],
             "lines": [*self.facts(row), *self._lines(row)],
             "sections": [section for section in self.sections(row) if section],
         }
@@ -230,13 +229,13 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             if value is None:
                 missing.append(columns.label(field))
                 continue
-            shown = kind.html(value, True) if field is self.opts.pk else linked(kind, value, True)
+            shown = kind.html(value, True) if field is self.opts.pk else link_html(kind, value, True)
             yield columns.label(field), shown
         if missing:
             yield "Not given", ", ".join(missing)
 
     @property
-    def crumbs(self) -> list[tuple[str, str]]:
+    def breadcrumbs(self) -> list[tuple[str, str]]:
         """The pages above the list: their names and addresses."""
         app = self.opts.app_config
         return [(str(app.verbose_name), reverse("admin:app_list", args=[app.label]))]

@@ -10,9 +10,9 @@ from django.contrib.admin.sites import AdminSite
 from django.db import models
 
 from mirror.core.admin import columns
-from mirror.core.admin.addresses import list_address
+from mirror.core.admin.addresses import list_url
 from mirror.core.admin.filters import matching
-from mirror.core.admin.kinds.base import Unreadable
+from mirror.core.admin.kinds.base import InvalidText
 
 Where = dict[str, str]
 """Columns and their values as text, as in the address of a list."""
@@ -25,7 +25,7 @@ class Related:
     model: type[models.Model]
     where: Callable[[Any], Where | None]
     title: str = ""
-    most: int = 10
+    limit: int = 10
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Section:
         return [list(zip(self.headers, row, strict=True)) for row in self.rows]
 
 
-def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
+def join_on(*names: str, **others: str) -> Callable[[Any], Where | None]:
     """Match columns of the related rows with columns of this row: of the same name, or as `theirs="ours"`."""
     pairs = {name: name for name in names} | others
 
@@ -51,7 +51,9 @@ def same(*names: str, **others: str) -> Callable[[Any], Where | None]:
         values = {theirs: getattr(row, ours) for theirs, ours in pairs.items()}
         if any(value is None for value in values.values()):
             return None
-        return {theirs: columns.of(type(row), ours).text(values[theirs]) for theirs, ours in pairs.items()}
+        return {
+            theirs: columns.kind_of(type(row), ours).text(values[theirs]) for theirs, ours in pairs.items()
+        }
 
     return where
 
@@ -73,17 +75,17 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     queryset = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
     try:
         for column, text in where.items():
-            queryset = queryset.filter(matching(column, columns.of(related.model, column), text))
-    except Unreadable:
+            queryset = queryset.filter(matching(column, columns.kind_of(related.model, column), text))
+    except InvalidText:
         return None
-    rows = list(queryset[: related.most + 1])
+    rows = list(queryset[: related.limit + 1])
     if not rows:
         return None
     # All these rows have the same values in the columns of `where`, which the page shows already.
-    cells = [cell for cell in page.cells if cell.leads_to_row or cell.__name__ not in where]
+    cells = [cell for cell in page.cells if cell.links_to_row or cell.__name__ not in where]
     return Section(
         title=related.title or page.label,
         headers=[cell.short_description for cell in cells],
-        rows=[[cell(row) for cell in cells] for row in rows[: related.most]],
-        more=f"{list_address(related.model)}?{urlencode(where)}" if len(rows) > related.most else None,
+        rows=[[cell(row) for cell in cells] for row in rows[: related.limit]],
+        more=f"{list_url(related.model)}?{urlencode(where)}" if len(rows) > related.limit else None,
     )

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db import models
 
 from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
-from mirror.core.admin.related import Related, same
+from mirror.core.admin.related import Related, join_on
 
 
 class Table(NamedTuple):
@@ -21,8 +21,8 @@ class Table(NamedTuple):
     related: Sequence[Related] = ()
     history: str = ""
     """The title of the section of earlier versions."""
-    everywhere: Sequence[str] = ()
-    of_entity: bool = False
+    global_search_fields: Sequence[str] = ()
+    is_entity: bool = False
 
 
 def register_tables(app_label: str, tables: Mapping[type[models.Model], Table]) -> None:
@@ -38,15 +38,17 @@ def _page(model: type[models.Model], table: Table) -> Any:
     related = tuple(table.related)
     if table.history:
         history = apps.get_model(model._meta.app_label, f"{model.__name__}History")
-        related += (Related(history, same(*(field.name for field in model._meta.pk_fields)), table.history),)
+        related += (
+            Related(history, join_on(*(field.name for field in model._meta.pk_fields)), table.history),
+        )
     base = HistoryAdmin if _is_history(model) else ReadOnlyAdmin
     attributes = {
         "list_display": tuple(table.columns.split()),
         "label": table.label,
         "singular": table.singular or base.singular,
         "related": related,
-        "everywhere": table.everywhere,
-        "of_entity": table.of_entity,
+        "global_search_fields": table.global_search_fields,
+        "is_entity": table.is_entity,
     }
     return type(f"{model.__name__}Admin", (base,), attributes)
 

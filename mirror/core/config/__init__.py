@@ -14,18 +14,18 @@ from contextlib import ExitStack
 from functools import cache
 from typing import Any
 
-from mirror.core.config.setting import InvalidSetting, Setting, variable_of
+from mirror.core.config.setting import InvalidSetting, Setting, variable_name
 from mirror.core.config.settings import REMOVED, SETTINGS
 from mirror.core.values import entity_id
 
-_VARIABLE_PREFIX = variable_of("")
+_VARIABLE_PREFIX = variable_name("")
 # Defaults in these units are written as an operator would write them.
 _READ_DEFAULTS = {"duration", "share"}
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 # Settings with a shorter variable, by the variable that their name would give.
-_BY_OTHER_NAME = {variable_of(setting.name): setting for setting in SETTINGS if setting.environment}
-_REMOVED = frozenset(map(variable_of, REMOVED))
+_BY_OTHER_NAME = {variable_name(setting.name): setting for setting in SETTINGS if setting.environment}
+_REMOVED = frozenset(map(variable_name, REMOVED))
 
 
 def load(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def load(environment: Mapping[str, str]) -> dict[str, Any]:
     return {setting.name: _value(setting, environment.get(setting.variable)) for setting in SETTINGS}
 
 
-def removed(environment: Mapping[str, str] = os.environ) -> str | None:
+def removed_settings(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return a sentence that names the variables of settings that are gone; None if none is set.
 
     Such settings had no effect before, and must not prevent a node from starting.
@@ -72,7 +72,7 @@ def value(name: str) -> Any:
     return _loaded()[name]
 
 
-def assume(defaults: Mapping[str, str]) -> None:
+def set_defaults(defaults: Mapping[str, str]) -> None:
     """Set settings that the environment leaves out, in this process and in those that it starts."""
     for name, text in defaults.items():
         variable = _BY_NAME[name].variable
@@ -84,7 +84,7 @@ def values() -> dict[str, Any]:
     return dict(_loaded())
 
 
-def described(name: str) -> Setting:
+def lookup(name: str) -> Setting:
     return _BY_NAME[name]
 
 

@@ -10,14 +10,14 @@ from mirror.core import config
 from mirror.core.config.setting import InvalidSetting
 
 # With a user, a host, which may be an address of IPv6, and a port.
-_ADDRESS = re.compile(r"unix://|rediss?://([^@/]*@)?(\[[^]]*\]|[^:/?]*)(:\d{1,5})?([/?]|$)")
+_URL = re.compile(r"unix://|rediss?://([^@/]*@)?(\[[^]]*\]|[^:/?]*)(:\d{1,5})?([/?]|$)")
 
 
-def redis_address(name: str) -> str | None:
+def redis_url(name: str) -> str | None:
     """Return the address of a setting; None without one. Errors: InvalidSetting if it is not Redis's."""
     address: str | None = config.value(name)
-    if address is not None and not _ADDRESS.match(address):
-        variable = config.described(name).variable
+    if address is not None and not _URL.match(address):
+        variable = config.lookup(name).variable
         raise InvalidSetting(f"{variable} is not the address of a Redis such as redis://host:6379/0.")
     return address
 
@@ -28,7 +28,7 @@ def caches() -> dict[str, Any]:
     `responses` holds answers (mirror.core.rest.cache.responses); `default` is the way to Redis for everything
     else. Errors: InvalidSetting for an address that is not Redis's.
     """
-    address = redis_address("rest.redis.uri")
+    address = redis_url("rest.redis.uri")
     if address is None:
         return {
             "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},

@@ -10,12 +10,12 @@ from psycopg.conninfo import conninfo_to_dict
 from mirror.core.config.setting import InvalidSetting
 
 _NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
-_OF_PRIMARY = ("hostaddr", "target_session_attrs", "load_balance_hosts")
+_PRIMARY = ("hostaddr", "target_session_attrs", "load_balance_hosts")
 # A host with or without a port; in brackets if it is an address of IPv6. A folder holds a socket.
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,=\[\]]+)(?::([0-9]{1,5}))?")
 
 
-def connection_of(url: str, variable: str) -> dict[str, Any]:
+def parse_url(url: str, variable: str) -> dict[str, Any]:
     """Return the settings of a connection to the database at `url`. Errors: InvalidSetting."""
     try:
         parts = conninfo_to_dict(url)
@@ -29,7 +29,7 @@ def connection_of(url: str, variable: str) -> dict[str, Any]:
     return {setting: str(parts.get(name) or "") for name, setting in _NAMES.items()} | {"OPTIONS": options}
 
 
-def replicas_of(text: str, variable: str, primary: Mapping[str, Any]) -> list[dict[str, Any]]:
+def parse_replicas(text: str, variable: str, primary: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the settings of a connection to each replica that `text` names, by those of the primary.
 
     `text` is a list of hosts, or the address of a database with one or several. Errors: InvalidSetting.
@@ -53,8 +53,8 @@ def replicas_of(text: str, variable: str, primary: Mapping[str, Any]) -> list[di
     if not all(hosts) or len(ports) != len(hosts):
         raise _unusable(variable)
     # The primary's own options may say which of several hosts it is.
-    options = {name: value for name, value in primary.get("OPTIONS", {}).items() if name not in _OF_PRIMARY}
-    options |= {name: value for name, value in parts.items() if name not in (*_NAMES, *_OF_PRIMARY)}
+    options = {name: value for name, value in primary.get("OPTIONS", {}).items() if name not in _PRIMARY}
+    options |= {name: value for name, value in parts.items() if name not in (*_NAMES, *_PRIMARY)}
     named = {_NAMES[name]: str(value) for name, value in parts.items() if name in _NAMES}
     default = str(primary.get("PORT") or "").partition(",")[0]
     return [

@@ -25,7 +25,7 @@ FORWARDED_PREFIX = "HTTP_X_FORWARDED_PREFIX"
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?", re.ASCII)
 _PREFIX = re.compile(r"(?:/[\w.~%-]+)+", re.ASCII)
 _SCHEMES = ("http", "https")
-_MAPPED = "::ffff:"
+_IPV4_MAPPED = "::ffff:"
 # As many addresses of proxies and clients are remembered.
 _MOST = 4096
 
@@ -40,7 +40,7 @@ def check(setting: str = SETTING) -> None:
             ip_network(text)
         except ValueError as error:
             raise InvalidSetting(
-                f"{config.described(setting).variable}={text!r} is no address and no network such as "
+                f"{config.lookup(setting).variable}={text!r} is no address and no network such as "
                 f"10.0.0.0/8: {error}."
             ) from None
 
@@ -53,7 +53,7 @@ def _networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
 def client(environment: Mapping[str, Any]) -> str:
     """Return the address of the client that sent a request (a WSGI environment, or Django's META)."""
     peer: str = environment.get("REMOTE_ADDR", "")
-    if peer.startswith(_MAPPED):
+    if peer.startswith(_IPV4_MAPPED):
         # A socket for both kinds of addresses writes one of IPv4 so.
         peer = str(_address(peer) or peer)
     texts = config.value(SETTING)
@@ -73,30 +73,30 @@ def client(environment: Mapping[str, Any]) -> str:
 
 def scheme(environment: Mapping[str, Any]) -> str | None:
     """Return the scheme by which a client reached a trusted proxy, if the proxy says so."""
-    text = _said(environment, FORWARDED_PROTO)
+    text = _forwarded_value(environment, FORWARDED_PROTO)
     return text.lower() if text is not None and text.lower() in _SCHEMES else None
 
 
 def host(environment: Mapping[str, Any]) -> str | None:
     """Return the host, with its port if it names one, that a client requested from a trusted proxy."""
-    text = _said(environment, FORWARDED_HOST)
+    text = _forwarded_value(environment, FORWARDED_HOST)
     return text if text is not None and _HOST.fullmatch(text) else None
 
 
 def prefix(environment: Mapping[str, Any]) -> str:
     """Return what a trusted proxy has cut off the beginning of the path; empty if it doesn't say so."""
-    text = (_said(environment, FORWARDED_PREFIX) or "").rstrip("/")
+    text = (_forwarded_value(environment, FORWARDED_PREFIX) or "").rstrip("/")
     return text if _PREFIX.fullmatch(text) else ""
 
 
-def believed(environment: dict[str, Any]) -> dict[str, Any]:
+def apply_forwarded(environment: dict[str, Any]) -> dict[str, Any]:
     """Return an environment with the client's scheme and host in place of the proxy's."""
     changes = {"wsgi.url_scheme": scheme(environment), "HTTP_HOST": host(environment)}
     known = {name: text for name, text in changes.items() if text is not None}
     return environment | known if known else environment
 
 
-def _said(environment: Mapping[str, Any], header: str) -> str | None:
+def _forwarded_value(environment: Mapping[str, Any], header: str) -> str | None:
     """Return what the nearest proxy says, if it is trusted; one that adds to a list adds to its end."""
     text = environment.get(header)
     if text is None or not is_within(environment.get("REMOTE_ADDR", ""), config.value(SETTING)):

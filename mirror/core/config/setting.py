@@ -15,7 +15,7 @@ _RANGE = re.compile(r"[0-9]{1,11}(?:-[0-9]{1,11})?")
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 
-def variable_of(name: str) -> str:
+def variable_name(name: str) -> str:
     return (PREFIX + name).upper().replace(".", "_")
 
 
@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        return self.environment or variable_of(self.name)
+        return self.environment or variable_name(self.name)
 
     @property
     def range(self) -> str:

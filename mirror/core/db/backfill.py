@@ -1,6 +1,6 @@
-"""Backfills: changes of rows that an older release has written, in small pieces, from the newest row down.
+"""Backfills: changes of rows that an older release has written, in ranges of keys, the newest first.
 
-An app declares what a piece changes; `mirror.operations.upgrade` runs the pieces. Each is a transaction of
+An app declares what a range changes; `mirror.operations.upgrade` runs the ranges. Each is a transaction of
 its own, which also moves the backfill's position. So every row is changed once, wherever a backfill is
 stopped.
 """
@@ -13,25 +13,25 @@ from django.apps import apps
 from django.db import connection
 
 
-class Piece(NamedTuple):
+class KeyRange(NamedTuple):
     """The keys above `after`, up to and including `to`."""
 
     after: int
     to: int
 
 
-def changed(statement: str, piece: Piece, **values: Any) -> int:
-    """Execute a statement about a piece; return the number of rows that it has changed."""
+def execute_range(statement: str, keys: KeyRange, **values: Any) -> int:
+    """Execute a statement about a range; return the number of rows that it has changed."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, piece._asdict() | values)
+        cursor.execute(statement, keys._asdict() | values)
         return int(cursor.rowcount)
 
 
-def _everywhere() -> bool:
+def _always() -> bool:
     return True
 
 
-def _from_the_first() -> int | None:
+def _no_lower_end() -> int | None:
     return None
 
 
@@ -39,7 +39,7 @@ def _from_the_first() -> int | None:
 class Backfill:
     """A backfill that goes through a table by a key, which has an index.
 
-    `change` changes the rows of a piece and returns their number. `is_needed` may say that there is nothing
+    `change` changes the rows of a range and returns their number. `is_needed` may say that there is nothing
     to do. `oldest` returns a key at and below which nothing is changed. `first` is the column of the smallest
     time of a row, if that is not the key. `newest` returns the largest key, if keys are no consensus
     timestamps.
@@ -49,9 +49,9 @@ class Backfill:
     table: str
     key: str = "consensus_timestamp"
     first: str = ""
-    change: Callable[[Piece], int]
-    is_needed: Callable[[], bool] = _everywhere
-    oldest: Callable[[], int | None] = _from_the_first
+    change: Callable[[KeyRange], int]
+    is_needed: Callable[[], bool] = _always
+    oldest: Callable[[], int | None] = _no_lower_end
     newest: Callable[[], int | None] | None = None
 
 
@@ -75,8 +75,8 @@ class IndexBuild:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Division:
-    """The division of the growing tables by month; `mirror.core.db.partitions` has its steps."""
+class MonthlyPartitioning:
+    """The partitioning of the partitionable tables by month; `mirror.core.db.partitions` has its steps."""
 
     name: str
 
@@ -121,5 +121,5 @@ TITLES = {name: f"the index of {rows}" for name, (_, rows) in _INDEXES.items()} 
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",
-    "monthly_partitions": "division of large tables by month",
+    "monthly_partitions": "partitioning of large tables by month",
 }

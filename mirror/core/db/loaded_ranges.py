@@ -17,7 +17,7 @@ from django.db import DatabaseError
 
 from mirror.core.db import statements
 from mirror.core.db.reading import sql
-from mirror.core.values.timestamp import instant
+from mirror.core.values.timestamp import iso_text
 
 #: The header of answers that names the loaded blocks.
 HEADER = "Mirror-Loaded"
@@ -101,7 +101,7 @@ class Loaded:
         return list(zip(self.intervals, self.intervals[1:], strict=False))
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether everything from the network's first file on is loaded, and nothing was dropped."""
         return self.from_genesis and len(self.intervals) == 1 and not self.filters and not self.dropped
 
@@ -126,9 +126,9 @@ class Loaded:
 
     def neighbours(self, at: int) -> tuple[Interval | None, Interval | None]:
         """Return the interval that begins at or before a time, and the one after."""
-        place = bisect_right(self.intervals, at, key=lambda each: each.start)
-        before = self.intervals[place - 1] if place else None
-        return before, self.intervals[place] if place < len(self.intervals) else None
+        index = bisect_right(self.intervals, at, key=lambda each: each.start)
+        before = self.intervals[index - 1] if index else None
+        return before, self.intervals[index] if index < len(self.intervals) else None
 
     def has_time(self, at: int) -> bool:
         before, _ = self.neighbours(at)
@@ -143,15 +143,15 @@ class _Cached(NamedTuple):
     until: float
 
 
-_NOTHING = _Cached(UNKNOWN, 0.0)
-_cached = _NOTHING
+_EMPTY = _Cached(UNKNOWN, 0.0)
+_cached = _EMPTY
 _lock = Lock()
 
 
 def forget() -> None:
     """Read again when it is needed next."""
     global _cached
-    _cached = _NOTHING
+    _cached = _EMPTY
 
 
 def loaded() -> Loaded:
@@ -160,13 +160,13 @@ def loaded() -> Loaded:
     A database that doesn't answer changes nothing about that.
     """
     cached = _cached
-    return cached.loaded if cached.until > time.monotonic() else _look()
+    return cached.loaded if cached.until > time.monotonic() else _refresh()
 
 
-def _look() -> Loaded:
+def _refresh() -> Loaded:
     global _cached
-    # Others go on with what is known, even if that is nothing: whoever reads may have left its turn and wait
-    # for that of a thread that would wait here.
+    # Others use the cached ranges, even if there are none: the thread that reads may wait for the lease of a
+    # thread that would wait here.
     if not _lock.acquire(blocking=False):
         return _cached.loaded
     try:
@@ -176,7 +176,7 @@ def _look() -> Loaded:
         try:
             found = _loaded(_row())
         except (psycopg.Error, DatabaseError):
-            # The request's own statements meet the same, and tell it.
+            # The request's own statements fail as well, and report it.
             found = cached.loaded
         # The same object has the same cached header.
         found = cached.loaded if found == cached.loaded else found
@@ -217,7 +217,7 @@ def _loaded(row: Any) -> Loaded:
 
 def _row() -> Any:
     """Read from where the request reads: a replica may lack what the primary has."""
-    if sql.reads_elsewhere():
+    if sql.reads_replicas():
         return sql.fetch_one(_READ)
     return statements.session().execute(_READ).fetchone()
 
@@ -228,7 +228,7 @@ def _row() -> Any:
 def gap_text(before: Interval, after: Interval) -> str:
     """Return what is missing between two intervals."""
     first, last = before.last_block + 1, after.first_block - 1
-    times = f"{instant(before.end)} to {instant(after.start)}"
+    times = f"{iso_text(before.end)} to {iso_text(after.start)}"
     if last < first:
         # Numbers from before format 6 are counted, also over what is missing.
         return f"files of {times}"

@@ -1,4 +1,4 @@
-"""Notifications of commits: what waits for new rows need not poll often.
+"""Notifications of commits, for readers that wait for new rows.
 
 The loader notifies within the transaction of each batch, so a notification arrives when the rows are visible
 on the primary. It may be lost: by a connection pooler, or in an outage. Whoever waits therefore looks by

@@ -56,7 +56,6 @@ def column(statement: str, values: Values = ()) -> list[Any]:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
     return str(connection.ops.quote_name(name))
 
 

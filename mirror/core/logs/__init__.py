@@ -6,6 +6,7 @@ means. A test compares that page with the code.
 """
 
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 
 if "rich" in sys.modules:
@@ -19,6 +20,8 @@ else:
 
 from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, filter_by_level
 
+#: Prints a line for the operator.
+Echo = Callable[[str], None]
 #: The id of the request that this thread works on, which every line has that it writes.
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 

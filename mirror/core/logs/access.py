@@ -45,9 +45,9 @@ class AccessLog:
             self._is_written = True
             # At the end of whatever process: one that a fork has made does not know of `atexit`.
             Finalize(None, self.write, exitpriority=_LAST)
-            threading.Thread(target=self._write_on, name="access log", daemon=True).start()
+            threading.Thread(target=self._write_loop, name="access log", daemon=True).start()
 
-    def _write_on(self) -> None:
+    def _write_loop(self) -> None:
         while True:
             time.sleep(_SECONDS_BETWEEN_WRITES)
             self.write()
@@ -55,25 +55,25 @@ class AccessLog:
     def write(self) -> None:
         """Write the lines so far, in pieces that those of other processes don't get into."""
         with self._lock:
-            piece = b""
+            chunk = b""
             while self._waiting:
                 answered, values = self._waiting.popleft()
                 line = self._make(_text_of(answered), values)
-                if len(piece) + len(line) > select.PIPE_BUF:
-                    _write(piece)
-                    piece = b""
-                piece += line
-            _write(piece)
+                if len(chunk) + len(line) > select.PIPE_BUF:
+                    _write(chunk)
+                    chunk = b""
+                chunk += line
+            _write(chunk)
 
 
 def log() -> AccessLog | None:
     return AccessLog() if config.value("logging.access") else None
 
 
-def _write(piece: bytes) -> None:
+def _write(chunk: bytes) -> None:
     # If the pipe has no reader, or the disk is full, the node continues.
     with suppress(OSError):
-        os.write(_STANDARD_ERROR, piece)
+        os.write(_STANDARD_ERROR, chunk)
 
 
 def _text_of(seconds: float) -> str:
@@ -81,8 +81,8 @@ def _text_of(seconds: float) -> str:
 
 
 def _text(answered: str, values: tuple[Any, ...]) -> bytes:
-    shown = [value(each) if isinstance(each, str) else each for each in values]
-    return (_TEXT % (answered, *shown, LOGGER)).encode(errors="backslashreplace")
+    texts = [value(each) if isinstance(each, str) else each for each in values]
+    return (_TEXT % (answered, *texts, LOGGER)).encode(errors="backslashreplace")
 
 
 def _object(answered: str, values: tuple[Any, ...]) -> bytes:

@@ -31,9 +31,9 @@ log = logger("mirror")
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 # Django's words about answers: those that matter have a line of ours, the others are a client's mistakes.
-_UNHEARD = ("django.request", "django.security.DisallowedHost")
+_SILENCED = ("django.request", "django.security.DisallowedHost")
 _STANDARD_ERROR = 2
-_HIDDEN = "***"
+_MASK = "***"
 # A password in the address of a server, up to the last @: people forget to write %40 for one.
 _PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):([^\s/]+)(?=@)")
 # One that stands in the query, or in the other form of an address: host=... password='...'
@@ -54,7 +54,7 @@ def configure(_: object = None) -> None:
     django = logging.getLogger("django")
     django.handlers.clear()
     django.setLevel(logging.NOTSET)
-    for name in _UNHEARD:
+    for name in _SILENCED:
         logging.getLogger(name).disabled = True
     for name, level in levels(config.value("logging.levels")).items():
         logging.getLogger(name).setLevel(level.upper())
@@ -71,7 +71,7 @@ def levels(assignments: Iterable[str]) -> dict[str, str]:
     for assignment in assignments:
         name, _, level = (part.strip() for part in assignment.partition("="))
         if not name or level not in LEVELS:
-            variable = config.described("logging.levels").variable
+            variable = config.lookup("logging.levels").variable
             raise InvalidSetting(
                 f"{variable}: {assignment!r} is not a logger and its level, such as mirror.web=debug; levels "
                 f"are {', '.join(LEVELS)}."
@@ -149,26 +149,26 @@ class _Complete:
             "event": "",
         }
         for key, value in event.items():
-            line[key] = self._open(value)
+            line[key] = self._mask(value)
         if (request_id := REQUEST_ID.get()) is not None:
             line["request_id"] = request_id
         line["logger"] = record.name
         return line
 
-    def _open(self, value: Any) -> Any:
+    def _mask(self, value: Any) -> Any:
         """Return a value without secrets; what is neither a text nor has any stays as it is."""
         if isinstance(value, str):
-            return self._masked(value)
+            return self._mask_text(value)
         if isinstance(value, dict):
-            return {name: self._open(each) for name, each in value.items()}
+            return {name: self._mask(each) for name, each in value.items()}
         if isinstance(value, list | tuple):
-            return [self._open(each) for each in value]
-        return self._masked(str(value)) if isinstance(value, BaseException) else value
+            return [self._mask(each) for each in value]
+        return self._mask_text(str(value)) if isinstance(value, BaseException) else value
 
-    def _masked(self, value: str) -> str:
+    def _mask_text(self, value: str) -> str:
         for secret in self._secrets:
-            value = value.replace(secret, _HIDDEN)
-        return _PASSWORD.sub(rf"\1:{_HIDDEN}", value) if "://" in value else value
+            value = value.replace(secret, _MASK)
+        return _PASSWORD.sub(rf"\1:{_MASK}", value) if "://" in value else value
 
 
 def _json(_: object, method: str, event: Event) -> str:

@@ -10,13 +10,13 @@ from structlog.dev import Column, ConsoleRenderer, KeyValueColumnFormatter, plai
 Event = MutableMapping[str, Any]
 
 _RESET, _BRIGHT, _DIM, _RED, _YELLOW, _GREEN, _CYAN = (f"\033[{code}m" for code in (0, 1, 2, 31, 33, 32, 36))
-_OF_LEVEL = {"critical": _RED, "error": _RED, "warning": _YELLOW, "info": _GREEN, "debug": _DIM}
+_LEVEL_COLOURS = {"critical": _RED, "error": _RED, "warning": _YELLOW, "info": _GREEN, "debug": _DIM}
 LEVEL_WIDTH, EVENT_WIDTH = 8, 24
 _QUOTED = re.compile(r'[\s"\\]')
 
 
 #: Keys whose values take lines of their own, below that of the event.
-BELOW = ("statements", "plan")
+DETAILS = ("statements", "plan")
 
 
 def renderer(*, colours: bool) -> Callable[[Any, str, Event], str]:
@@ -24,13 +24,13 @@ def renderer(*, colours: bool) -> Callable[[Any, str, Event], str]:
     line = _line(colours=colours)
 
     def render(logger: Any, method: str, event: Event) -> str:
-        below = [(key, event.pop(key)) for key in BELOW if key in event]
-        return "\n".join([line(logger, method, event), *(each for item in below for each in _below(*item))])
+        below = [(key, event.pop(key)) for key in DETAILS if key in event]
+        return "\n".join([line(logger, method, event), *(each for item in below for each in _detail(*item))])
 
     return render
 
 
-def _below(key: str, value: Any) -> Iterator[str]:
+def _detail(key: str, value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield f"    {key}:"
         yield from (f"        {_printable(line)}" for line in value.splitlines())
@@ -47,7 +47,7 @@ def _line(*, colours: bool) -> ConsoleRenderer:
     def column(style: str, width: int = 0) -> KeyValueColumnFormatter:
         return KeyValueColumnFormatter(None, style if colours else "", reset, _printable, width)
 
-    levels = {name: column(style, LEVEL_WIDTH) for name, style in _OF_LEVEL.items()}
+    levels = {name: column(style, LEVEL_WIDTH) for name, style in _LEVEL_COLOURS.items()}
     key = KeyValueColumnFormatter(_CYAN if colours else "", "", reset, value)
     return ConsoleRenderer(
         columns=[

@@ -21,7 +21,7 @@ from django.conf import settings
 from mirror.core import logs
 from mirror.core.metrics.types import METRICS, Gauge, Labels
 from mirror.core.processes import process_table
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 log = logs.logger("mirror.metrics")
 
@@ -48,14 +48,14 @@ class Counts(NamedTuple):
     processes: tuple[Process, ...]
 
 
-def begin(role: str) -> None:
+def start_writing(role: str) -> None:
     """Have the counts of this process written from now on, and `ps` show its role, such as "web worker"."""
-    process_table.name_this(role)
+    process_table.set_process_name(role)
     writer = Writer(role)
     writer.write()
     # At the end of whatever process: one that multiprocessing made by a fork does not know of `atexit`.
     Finalize(None, writer.write, exitpriority=_LAST)
-    threading.Thread(target=writer.write_on, name="metrics", daemon=True).start()
+    threading.Thread(target=writer.write_loop, name="metrics", daemon=True).start()
 
 
 def read() -> Counts:
@@ -90,7 +90,7 @@ def _moving(folder: Path) -> Iterator[bool]:
         yield False
         return
     with lock:
-        yield locked(lock, _LOCK_SECONDS)
+        yield try_lock(lock, _LOCK_SECONDS)
 
 
 class _Sums:
@@ -104,7 +104,7 @@ class _Sums:
             # A process of another release may count what this one does not know, or in another way.
             if metric := METRICS.get(name):
                 for labels, value in values:
-                    if metric.has(labels, value):
+                    if metric.accepts(labels, value):
                         self._parts[name][tuple(labels)].append(value)
 
     def values(self) -> dict[str, dict[Labels, Any]]:
@@ -122,7 +122,7 @@ class Writer:
         self._pid = os.getpid()
         self._path = _folder() / f"{self._pid}-{_started(self._pid)}.json"
 
-    def write_on(self) -> None:
+    def write_loop(self) -> None:
         while True:
             time.sleep(SECONDS_BETWEEN_WRITES)
             try:

@@ -36,13 +36,12 @@ class Metric:
         with self._lock:
             return dict(self._values)
 
-    def forget(self) -> None:
-        """Begin anew, in a process that a fork has made."""
+    def reset(self) -> None:
+        """Reset the values after a fork."""
         self._lock = threading.Lock()
         self._values = {}
 
-    def has(self, labels: Sequence[str], value: Any) -> bool:
-        """Return whether labels and a value have the form of this metric's."""
+    def accepts(self, labels: Sequence[str], value: Any) -> bool:
         return len(labels) == len(self.labels) and isinstance(value, int | float)
 
     @staticmethod
@@ -77,8 +76,8 @@ class Gauge(Metric):
     def values(self) -> Values:
         return {**super().values(), **{labels: read() for labels, read in list(self._read.items())}}
 
-    def forget(self) -> None:
-        super().forget()
+    def reset(self) -> None:
+        super().reset()
         self._read = {}
 
 
@@ -110,17 +109,17 @@ class Histogram(Metric):
 
         Within a bucket, amounts count as evenly spread; nothing is known above the last bound.
         """
-        wanted = share * sum(value[1:])
-        if not wanted:
+        rank = share * sum(value[1:])
+        if not rank:
             return None
         lower = 0.0
         for upper, count in zip(self.bounds, value[1:], strict=False):
-            if wanted <= count:
-                return lower + (upper - lower) * wanted / count
-            wanted, lower = wanted - count, upper
+            if rank <= count:
+                return lower + (upper - lower) * rank / count
+            rank, lower = rank - count, upper
         return lower
 
-    def has(self, labels: Sequence[str], value: Any) -> bool:
+    def accepts(self, labels: Sequence[str], value: Any) -> bool:
         is_ours = isinstance(value, list) and len(value) == len(self.bounds) + 2
         return is_ours and len(labels) == len(self.labels)
 
@@ -129,9 +128,9 @@ class Histogram(Metric):
         return [sum(parts) for parts in zip(*values, strict=True)]
 
 
-def _forget() -> None:
+def _reset() -> None:
     for metric in METRICS.values():
-        metric.forget()
+        metric.reset()
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_reset)

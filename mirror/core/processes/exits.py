@@ -13,7 +13,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 _MAX_LINES = 200
 # How long a process waits for others that write.
@@ -29,11 +29,11 @@ class Death:
     why: str
 
 
-def record(process: str, why: str) -> None:
+def record(process: str, reason: str) -> None:
     """Record a death; where the file can't be written, or not soon, only the log has it."""
-    line = json.dumps(asdict(Death(time.time(), process, why)))
+    line = json.dumps(asdict(Death(time.time(), process, reason)))
     with suppress(OSError), _file().open("a+") as file:
-        if not locked(file, _LOCK_SECONDS):
+        if not try_lock(file, _LOCK_SECONDS):
             return
         file.seek(0)
         lines = [*file.read().splitlines()[1 - _MAX_LINES :], line]

@@ -4,10 +4,10 @@ import fcntl
 import time
 from typing import IO
 
-_LOOK_SECONDS = 0.01
+_POLL_SECONDS = 0.01
 
 
-def locked(file: int | IO[str], seconds: float = 0.0) -> bool:
+def try_lock(file: int | IO[str], seconds: float = 0.0) -> bool:
     """Lock an open file, unless another opening of it stays locked for so long; return whether it is.
 
     A process that was stopped may hold a lock for ever, so nothing waits for one without a limit.
@@ -20,4 +20,4 @@ def locked(file: int | IO[str], seconds: float = 0.0) -> bool:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 return False
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)

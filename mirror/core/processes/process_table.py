@@ -5,7 +5,7 @@ from pathlib import Path
 from setproctitle import setproctitle
 
 
-def name_this(role: str) -> None:
+def set_process_name(role: str) -> None:
     setproctitle(f"mirror: {role}")
 
 

@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size, duration
 
 SECONDS_BETWEEN_LINES = 5
@@ -65,8 +66,8 @@ class Pace:
 class Display:
     """The progress of one task; any thread may update it."""
 
-    def __init__(self, say: Callable[[str], None], total: int, *columns: ProgressColumn) -> None:
-        self._say, self._total, self._pace = say, total, Pace()
+    def __init__(self, echo: Echo, total: int, *columns: ProgressColumn) -> None:
+        self._echo, self._total, self._pace = echo, total, Pace()
         self._lock = threading.Lock()
         self._bar = Progress(*columns) if sys.stdout.isatty() else None
         if self._bar:
@@ -81,18 +82,18 @@ class Display:
         if self._bar:
             self._bar.stop()
 
-    def say(self, sentence: str) -> None:
+    def echo(self, sentence: str) -> None:
         """Print a line, above the bar if there is one."""
         if self._bar:
             self._bar.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
         else:
-            self._say(sentence)
+            self._echo(sentence)
 
     def _update(self, completed: int, line: Callable[[], str], **fields: Any) -> None:
         if self._bar:
             self._bar.update(self._task, completed=completed, **fields)
         elif self._pace.is_due():
-            self._say(line())
+            self._echo(line())
 
 
 class _TimeLeft(TimeRemainingColumn):
@@ -103,9 +104,9 @@ class _TimeLeft(TimeRemainingColumn):
 class FileDisplay(Display):
     """Progress through files; `doing` is a word such as "Loading"."""
 
-    def __init__(self, doing: str, total: int, say: Callable[[str], None]) -> None:
+    def __init__(self, doing: str, total: int, echo: Echo) -> None:
         super().__init__(
-            say,
+            echo,
             total,
             TextColumn(doing),
             BarColumn(),
@@ -114,13 +115,13 @@ class FileDisplay(Display):
             _TimeLeft(),
         )
 
-    def show(self, done: Done) -> None:
-        files, seconds = done.files + done.skipped, self._pace.seconds
-        rate = done.transactions / seconds
+    def show(self, progress: Done) -> None:
+        files, seconds = progress.files + progress.skipped, self._pace.seconds
+        rate = progress.transactions / seconds
         self._update(
             files,
             lambda: (
-                f"{files:,} of {self._total:,} files, {done.transactions:,} transactions, "
+                f"{files:,} of {self._total:,} files, {progress.transactions:,} transactions, "
                 f"{rate:,.0f} per second{time_left(files, self._total, seconds)}"
             ),
             rate=rate,
@@ -128,9 +129,9 @@ class FileDisplay(Display):
 
 
 class ByteDisplay(Display):
-    def __init__(self, doing: str, total: int, say: Callable[[str], None]) -> None:
+    def __init__(self, doing: str, total: int, echo: Echo) -> None:
         columns = TextColumn(doing), BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn()
-        super().__init__(say, total, *columns, TextColumn("{task.fields[left]}"))
+        super().__init__(echo, total, *columns, TextColumn("{task.fields[left]}"))
         self._doing, self._done = doing, 0
 
     def add(self, count: int) -> None:

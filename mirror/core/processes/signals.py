@@ -1,4 +1,4 @@
-"""Signals that ask a node's processes to stop, and the end of a process with its parent."""
+"""Signals that stop a node's processes, and the end of a process with its parent."""
 
 import ctypes
 import multiprocessing
@@ -42,7 +42,7 @@ class Stop(KeyboardInterrupt):
     """
 
 
-def stop_in_order() -> None:
+def raise_on_stop() -> None:
     """Have the first stop signal raise Stop in the main thread from now on, and the others do nothing.
 
     An import may swallow an exception or be left half done by it, and Python ignores one that is raised in a
@@ -84,17 +84,17 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def _send_later(number: int) -> None:
-    """Send this process a signal as soon as it may be welcome, unless `held` holds it back then."""
+    """Send this process a signal after a pause, unless `signals_blocked` holds it back then."""
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(number))
     signal.setitimer(signal.ITIMER_REAL, _LATER_SECONDS)
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def signals_blocked() -> Iterator[None]:
     """Hold back the stop signals while a process is started, and noted where it is stopped.
 
     A new process first has the handlers of its parent, which would end both in disorder. A copy of this one
-    has to call `leave_to_supervisor`; another program has to allow the signals by itself, as PostgreSQL does.
+    has to call `start_supervised`; another program has to allow the signals by itself, as PostgreSQL does.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
@@ -104,7 +104,7 @@ def held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def leave_to_supervisor() -> None:
+def start_supervised() -> None:
     """Give this process, just started by the supervisor, a group of its own and the default signal handlers.
 
     Ctrl-C in the terminal reaches only the supervisor, which stops the others in order.

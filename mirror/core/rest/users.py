@@ -91,4 +91,4 @@ def _user(entry: Any, position: int) -> tuple[bytes, User]:
 
 
 def _invalid(problem: str) -> InvalidSetting:
-    return InvalidSetting(f"{config.described(SETTING).variable} can't be used: {problem}.")
+    return InvalidSetting(f"{config.lookup(SETTING).variable} can't be used: {problem}.")

@@ -83,12 +83,10 @@ def parse(text: str, shard: int = 0, realm: int = 0) -> int:
 
 
 def long_zero(encoded: int) -> bytes:
-    """Return the 20-byte long-zero EVM address of an entity."""
     return (encoded & MAX_NUM).to_bytes(20, "big")
 
 
 def long_zero_sql(column: str) -> str:
-    """Return SQL of the same for the entity in a column."""
     return f"decode(lpad(to_hex({column} & {MAX_NUM}), 40, '0'), 'hex')"
 
 
@@ -111,7 +109,7 @@ class OutOfRangeEntityId(int):
     text: str
 
     @classmethod
-    def of(cls, kind: str, shard: int, realm: int, num: int) -> "OutOfRangeEntityId":
+    def encode(cls, kind: str, shard: int, realm: int, num: int) -> "OutOfRangeEntityId":
         impossible = cls(0)
         impossible.kind, impossible.text = kind, f"{shard}.{realm}.{num}"
         return impossible
@@ -121,13 +119,13 @@ class OutOfRangeEntityId(int):
         return f"{self.kind} id {self.text} is out of range (0-{MAX_SHARD}.0-{MAX_REALM}.0-{MAX_NUM})"
 
 
-def of_account(account: Any) -> int:
+def from_account(account: Any) -> int:
     """Return the encoded id of an AccountID; an OutOfRangeEntityId when it can't be one."""
     shard, realm, num = account.shardNum, account.realmNum, account.accountNum
     # Nothing is read more often from a stream.
     if not shard and not realm and 0 <= num <= MAX_NUM:
         return num  # type: ignore[no-any-return]
-    return _of("account", shard, realm, num)
+    return _encode("account", shard, realm, num)
 
 
 def amounts_of(transfers: Iterable[Any]) -> list[tuple[int, int]]:
@@ -136,33 +134,33 @@ def amounts_of(transfers: Iterable[Any]) -> list[tuple[int, int]]:
     for transfer in transfers:
         account = transfer.accountID
         num = account.accountNum
-        # Most time of loading goes by here: so `of_account` is called only for the others.
+        # Most time of loading goes by here: so `from_account` is called only for the others.
         if account.shardNum or account.realmNum or not 0 <= num <= MAX_NUM:
-            num = of_account(account)
+            num = from_account(account)
         amounts.append((num, transfer.amount))
     return amounts
 
 
-def _reader(kind: str, number: str) -> Callable[[Any], int]:
+def _encoder(kind: str, number: str) -> Callable[[Any], int]:
     def encoded(message: Any) -> int:
-        return _of(kind, message.shardNum, message.realmNum, getattr(message, number))
+        return _encode(kind, message.shardNum, message.realmNum, getattr(message, number))
 
     return encoded
 
 
 # The same of a ContractID, FileID, ScheduleID, TokenID and TopicID.
-of_contract = _reader("contract", "contractNum")
-of_file = _reader("file", "fileNum")
-of_schedule = _reader("schedule", "scheduleNum")
-of_token = _reader("token", "tokenNum")
-of_topic = _reader("topic", "topicNum")
+from_contract = _encoder("contract", "contractNum")
+from_file = _encoder("file", "fileNum")
+from_schedule = _encoder("schedule", "scheduleNum")
+from_token = _encoder("token", "tokenNum")
+from_topic = _encoder("topic", "topicNum")
 
 
-def _of(kind: str, shard: int, realm: int, num: int) -> int:
+def _encode(kind: str, shard: int, realm: int, num: int) -> int:
     if shard == 0 and realm == 0 and 0 <= num <= MAX_NUM:
         return num
     try:
         encoded = encode(shard, realm, num)
     except InvalidEntityId:
-        return OutOfRangeEntityId.of(kind, shard, realm, num)
+        return OutOfRangeEntityId.encode(kind, shard, realm, num)
     return encoded if num else 0

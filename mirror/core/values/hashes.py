@@ -16,7 +16,7 @@ def sha384(data: bytes) -> bytes:
     return _sha384(data).digest()
 
 
-def where_they_differ(one: str, other: str, length: int = 16) -> tuple[str, str]:
+def describe_difference(one: str, other: str, length: int = 16) -> tuple[str, str]:
     """Return pieces of two hashes (hex), each with the first digit that differs: two may begin alike."""
     same = len(os.path.commonprefix((one, other)))
     start = 0 if same < length else max(0, min(same - length // 2, len(one) - length))

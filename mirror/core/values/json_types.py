@@ -71,7 +71,7 @@ class Page(TypedDict):
     links: LinksJson
 
 
-def page_of(name: str, **lists: Any) -> Any:
+def page_type(name: str, **lists: Any) -> Any:
     """Return the type of such a page, called `name`, with lists of these types."""
     members = {member: GenericAlias(list, (kind,)) for member, kind in lists.items()}
     return TypedDict(f"{name}Json", {**members, "links": LinksJson})  # type: ignore[operator]

@@ -14,7 +14,7 @@ BLOOM_LENGTH = 256
 _NUMBERS, _MASK = Struct(">3H"), 8 * BLOOM_LENGTH - 1
 
 
-def of_log(address: bytes, topics: Iterable[bytes]) -> bytes:
+def create_bloom(address: bytes, topics: Iterable[bytes]) -> bytes:
     """Return the 256 bytes of one log; topics may lack their leading zeros, `address` has 20 bytes."""
     bloom = _bits(address)
     for topic in topics:
@@ -26,7 +26,7 @@ def of_log(address: bytes, topics: Iterable[bytes]) -> bytes:
 # three to six times as long.
 @lru_cache(maxsize=4_096)
 def _bits(value: bytes) -> int:
-    bits = _NUMBERS.unpack_from(keccak256(value))
+    bits: tuple[int, ...] = _NUMBERS.unpack_from(keccak256(value))
     return 1 << (bits[0] & _MASK) | 1 << (bits[1] & _MASK) | 1 << (bits[2] & _MASK)
 
 

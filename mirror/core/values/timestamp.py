@@ -12,7 +12,7 @@ NANOS_PER_DAY = 86_400 * NANOS_PER_SECOND
 MAX = (1 << 63) - 1
 MIN = -(1 << 63)
 
-_INSTANT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?Z)?", re.ASCII)
+_ISO = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?Z)?", re.ASCII)
 _TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
 
 
@@ -52,9 +52,9 @@ def parse(text: str) -> int:
     return int(seconds) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
 
 
-def of_instant(text: str) -> int:
+def parse_iso(text: str) -> int:
     """Return the nanoseconds of `2024-06-01T12:30:00.5Z` or of a date's start. Errors: InvalidTimestamp."""
-    match = _INSTANT.fullmatch(text)
+    match = _ISO.fullmatch(text)
     try:
         if match is None:
             raise ValueError
@@ -65,7 +65,7 @@ def of_instant(text: str) -> int:
     return int(second.timestamp()) * NANOS_PER_SECOND + int((fraction or "").ljust(9, "0"))
 
 
-def instant(nanoseconds: int) -> str:
+def iso_text(nanoseconds: int) -> str:
     """Return a time as `2024-06-01T12:30:00Z`, to the second."""
     return f"{datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -105,7 +105,7 @@ def month_start(nanoseconds: int, months_later: int = 0) -> int:
     return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
 
 
-def of(timestamp: Any) -> int:
+def to_ns(timestamp: Any) -> int:
     """Return the nanoseconds of a Timestamp message, saturated to the signed 64-bit range."""
     nanoseconds: int = timestamp.seconds * NANOS_PER_SECOND + timestamp.nanos
     if MIN <= nanoseconds <= MAX:

@@ -8,7 +8,7 @@ from mirror.demo.actions.accounts import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.actions.topics import text
-from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.streams.plain import serialized
 from mirror.demo.streams.record_files import timestamp, transfer_list
 from mirror.demo.world.accounts import HBAR, Account
@@ -18,30 +18,30 @@ _DURATION = 120  # seconds
 
 
 class Inner(NamedTuple):
-    """A transaction of a batch. `happen` changes the world except for hbars, and returns the receipt."""
+    """A transaction of a batch. `apply` changes the world except for hbars, and returns the receipt."""
 
     kind: str
     body: dict[str, Any]
     payer: int
     transfers: dict[int, int] | None = None
-    happen: Callable[[Network], dict[str, Any] | None] | None = None
+    apply: Callable[[Network], dict[str, Any] | None] | None = None
 
 
-def happen_together(network: Network) -> None:
+def submit_batch(network: Network) -> None:
     batch = _make(network, network.choose.randrange(2, 5))
     operator = network.person()
     require(operator.key and len(batch) > 1)
     _submit(network, operator, batch)
 
 
-def fail_together(network: Network) -> None:
+def submit_failing_batch(network: Network) -> None:
     """Submit a batch that fails: mostly by its last transaction, which reverts the others but for their fees.
 
     Or it is empty, or holds a transaction that can't be part of a batch.
     """
     if network.choose.random() < 0.7:
         batch, found = _make(network, network.choose.randrange(1, 3)), network.find_person()
-        payer, receiver = both(network.find_person(), network.find_person())
+        payer, receiver = pair(network.find_person(), network.find_person())
         operator = required(found)
         require(operator.key and batch)
         amount = payer.balance + HBAR
@@ -80,7 +80,7 @@ def _submit(network: Network, operator: Account, batch: list[Inner], fails_by: s
             inner.body,
             payer=inner.payer,
             envelope=envelope,
-            receipt=inner.happen(network) if inner.happen and not fails_by else None,
+            receipt=inner.apply(network) if inner.apply and not fails_by else None,
             record={"parent_consensus_timestamp": timestamp(outer.consensus_timestamp)},
             transfers=inner.transfers,
             result=failed if fails_by else "SUCCESS",
@@ -128,7 +128,7 @@ def _message(network: Network) -> Inner | None:
     body = {"topicID": topic.number, "message": contents}
     return Inner(
         *("consensusSubmitMessage", body, payer.number),
-        happen=lambda network: message_receipt(topic.add(contents, payer.number, network.now)),
+        apply=lambda network: message_receipt(topic.add(contents, payer.number, network.now)),
     )
 
 
@@ -138,7 +138,7 @@ def _memo(network: Network) -> Inner | None:
         return None
     memo, number = people.memo_of(network, changed), changed.number
     body = {"accountIDToUpdate": number, "memo": memo}
-    return Inner("cryptoUpdateAccount", body, number, happen=lambda _: setattr(changed, "memo", memo))
+    return Inner("cryptoUpdateAccount", body, number, apply=lambda _: setattr(changed, "memo", memo))
 
 
 def _line(network: Network) -> Inner | None:
@@ -149,8 +149,8 @@ def _line(network: Network) -> Inner | None:
     body = {"fileID": file.number, "contents": contents}
     return Inner(
         *("fileAppend", body, file.owner),
-        happen=lambda network: file.changes.append(Change(network.now, APPEND, contents)),
+        apply=lambda network: file.changes.append(Change(network.now, APPEND, contents)),
     )
 
 
-ACTIONS = weighted((1, happen_together), (0, fail_together))
+ACTIONS = weighted((1, submit_batch), (0, submit_failing_batch))

@@ -81,7 +81,7 @@ def delete(network: Network) -> None:
     remove(network, required(find_file(network)))
 
 
-def change_in_vain(network: Network) -> None:
+def change_invalid(network: Network) -> None:
     """Append to a deleted file, update a file of the network, or delete one that never was."""
     payer = network.person()
     deleted = [file for file in network.world.files.values() if file.deleted]
@@ -120,4 +120,4 @@ def _in_days(network: Network, days: int) -> int:
     return (network.now // NANOS_PER_SECOND + 1) * NANOS_PER_SECOND + days * NANOS_PER_DAY
 
 
-ACTIONS = weighted((1, create, append, update), (0, delete, change_in_vain))
+ACTIONS = weighted((1, create, append, update), (0, delete, change_invalid))

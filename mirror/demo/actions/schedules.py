@@ -9,7 +9,7 @@ from mirror.demo.actions.tokens import supply
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.actions.topics import text
 from mirror.demo.keys.wallet import wallet_of
-from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.streams.plain import compose
 from mirror.demo.streams.record_files import ComposedTransaction, transfer_list
 from mirror.demo.tokens import traders
@@ -28,7 +28,7 @@ def create(network: Network) -> None:
     (kind,) = network.choose.choices(("payment", "message", "mint"), (4, 1, 1))
     body: dict[str, Any]
     if kind == "mint":
-        creator, token = both(_find_signer(network), traders.find_token(network, _can_be_minted))
+        creator, token = pair(_find_signer(network), traders.find_token(network, _can_be_minted))
         require(len(_open(network)) < _MAX_OPEN)
         amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
         body = {"tokenMint": {"token": token.number, "amount": amount}}
@@ -47,8 +47,8 @@ def create(network: Network) -> None:
     numbers = list(dict.fromkeys(sender.number for sender in senders if sender))
     require(numbers and receiver.number not in numbers)
     # Sometimes it is more than the sender has: then it fails when it is executed.
-    most = 60 if network.choose.random() < 0.9 else 10_000_000
-    transfers = {number: -network.choose.randrange(1, most) * HBAR for number in numbers}
+    max_amount = 60 if network.choose.random() < 0.9 else 10_000_000
+    transfers = {number: -network.choose.randrange(1, max_amount) * HBAR for number in numbers}
     transfers[receiver.number] = -sum(transfers.values())
     payer = network.choose.choice((creator.number, numbers[0]))
     body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
@@ -85,21 +85,21 @@ def delete(network: Network) -> None:
     network.submit("scheduleDelete", {"scheduleID": schedule.number}, payer=schedule.creator)
 
 
-def change_in_vain(network: Network) -> None:
+def change_invalid(network: Network) -> None:
     """Sign a schedule too late or twice, delete an immutable one, or create the same again."""
     payer = network.person()
     schedule = network.pick(list(network.world.schedules.values()))
-    refusals = (
+    failures = (
         (schedule.executed, "scheduleSign", "SCHEDULE_ALREADY_EXECUTED"),
         (schedule.deleted, "scheduleSign", "SCHEDULE_ALREADY_DELETED"),
         (schedule.expired, "scheduleSign", "INVALID_SCHEDULE_ID"),
         (not schedule.admin_key, "scheduleDelete", "SCHEDULE_IS_IMMUTABLE"),
     )
-    refused = next(((kind, result) for applies, kind, result in refusals if applies), None)
-    if refused is None and (schedule.of_contract or network.choose.random() < 0.5):
-        refused = "scheduleSign", "NO_NEW_VALID_SIGNATURES"
-    if refused:
-        kind, result = refused
+    failing = next(((kind, result) for applies, kind, result in failures if applies), None)
+    if failing is None and (schedule.of_contract or network.choose.random() < 0.5):
+        failing = "scheduleSign", "NO_NEW_VALID_SIGNATURES"
+    if failing:
+        kind, result = failing
         network.submit(kind, {"scheduleID": schedule.number}, payer=payer.number, result=result)
         return
     body = {
@@ -176,7 +176,7 @@ def _schedule(
     schedule.add_signatures(at, _signature_map(created))
     if creator.number in required:
         schedule.signed.append(creator.number)
-    network.at(expires, partial(end, number=number))
+    network.call_at(expires, partial(end, number=number))
     if not schedule.missing and not waits:
         execute(network, schedule)
 
@@ -203,8 +203,8 @@ def execute(network: Network, schedule: Schedule) -> None:
             result = "TOKEN_WAS_DELETED"
         elif not minted.supply_key:
             result = "TOKEN_HAS_NO_SUPPLY_KEY"
-        elif refusal := supply.refusal_to_mint(minted, amount):
-            result = refusal
+        elif failure := supply.mint_failure(minted, amount):
+            result = failure
         else:
             receipt, record = supply.receive(network, minted, amount)
     else:
@@ -262,4 +262,4 @@ def _signature_map(composed: ComposedTransaction) -> Any:
     return messages.SignedTransaction.FromString(transaction.signedTransactionBytes).sigMap
 
 
-ACTIONS = weighted((2, create, sign), (0, delete, change_in_vain))
+ACTIONS = weighted((2, create, sign), (0, delete, change_invalid))

@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
-from mirror.demo.network import Network, NotPossible, both, require, weighted
+from mirror.demo.network import Network, NotPossible, pair, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.messages import assessed_fee, units
@@ -68,7 +68,6 @@ def create(network: Network) -> None:
 
 
 def submit(network: Network) -> None:
-    """Submit a message to a topic."""
     topic, payer = _writable(network)
     write(network, topic, payer, text(network, topic.subject, topic.sequence_number + 1))
 
@@ -87,10 +86,10 @@ def submit_long(network: Network) -> None:
     contents = _long_text(network, topic.subject)
     chunks = [contents[start : start + _CHUNK] for start in range(0, len(contents), _CHUNK)]
     initial = network.transaction_id(payer.number)
-    for place, chunk in enumerate(chunks, start=1):
-        if not _affords(network, topic, payer):
+    for number, chunk in enumerate(chunks, start=1):
+        if not _can_pay_fee(network, topic, payer):
             break
-        write(network, topic, payer, chunk, chunk=(place, len(chunks)), initial=initial)
+        write(network, topic, payer, chunk, chunk=(number, len(chunks)), initial=initial)
 
 
 def write(
@@ -136,7 +135,6 @@ def write(
 
 
 def receipt(message: Message) -> dict[str, Any]:
-    """Return the fields of the receipt of a message."""
     return {
         "topicSequenceNumber": message.sequence_number,
         "topicRunningHash": message.running_hash,
@@ -182,9 +180,9 @@ def delete(network: Network) -> None:
     network.submit("consensusDeleteTopic", {"topicID": topic.number}, payer=topic.owner)
 
 
-def submit_in_vain(network: Network) -> None:
+def submit_invalid(network: Network) -> None:
     """Submit a message to a deleted topic, without its key, too long, or for less than its fee."""
-    payer, topic = both(network.find_person(), network.find(_living(network)))
+    payer, topic = pair(network.find_person(), network.find(_living(network)))
     deleted = [topic for topic in network.world.topics.values() if topic.deleted]
     body, envelope = {"topicID": topic.number, "message": b"Hello?"}, {}
     if not topic.is_public:
@@ -216,7 +214,7 @@ def _writable(network: Network) -> tuple[Topic, Account]:
     if topic.is_public and token:
         holder = traders.find_one_of(network, token.relationships)
         payer = network.world.accounts[holder] if holder else payer
-    require(_affords(network, topic, payer))
+    require(_can_pay_fee(network, topic, payer))
     return topic, payer
 
 
@@ -224,13 +222,13 @@ def _pays_fee(topic: Topic, payer: Account) -> bool:
     return bool(topic.fee) and payer.number != topic.owner and payer.key not in topic.fee_exempt_keys
 
 
-def _affords(network: Network, topic: Topic, payer: Account) -> bool:
+def _can_pay_fee(network: Network, topic: Topic, payer: Account) -> bool:
     """Return whether the payer can pay the fee in tokens now, if there is one."""
     if topic.fee_token is None or topic.fee is None or not _pays_fee(topic, payer):
         return True
     token = network.world.tokens.issued.get(topic.fee_token)
     # A token that was deleted may also have been forgotten.
-    if token is None or token.refusal(payer.number) or token.refusal(topic.owner):
+    if token is None or token.failure(payer.number) or token.failure(topic.owner):
         return False
     return token.balance(payer.number) >= topic.fee
 
@@ -246,7 +244,6 @@ def _set_fee(network: Network, topic: Topic) -> None:
 
 
 def _fees(topic: Topic) -> list[dict[str, Any]]:
-    """Return the FixedCustomFee of a topic, if it has one."""
     fixed = {"amount": topic.fee, "denominating_token_id": topic.fee_token}
     return [{"fixed_fee": fixed, "fee_collector_account_id": topic.owner}] if topic.fee else []
 
@@ -287,4 +284,4 @@ def _long_text(network: Network, subject: int) -> bytes:
     return "\n".join(lines).encode()
 
 
-ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_in_vain))
+ACTIONS = weighted((20, submit), (1, submit_long, create, update), (0, delete, submit_invalid))

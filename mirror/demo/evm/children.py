@@ -145,7 +145,7 @@ class _Child:
     def _new_number(self) -> int:
         """Return the number of the new entity, which was the answer to the contract."""
         number = self._network.new_number()
-        assert number == self._request.answer.made
+        assert number == self._request.answer.created
         return number
 
     def _draw(self) -> None:

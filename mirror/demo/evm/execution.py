@@ -14,7 +14,7 @@ from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
 from eth.vm.message import Message
 from eth_typing import Address
 
-from mirror.demo.evm.state import Computation, Ledger, Place, Slot, State
+from mirror.demo.evm.state import BlockContext, Computation, Ledger, Slot, State
 from mirror.demo.evm.system_contracts import SystemCallRequest
 
 CREATE, CREATE2 = 0xF0, 0xF5
@@ -118,7 +118,7 @@ def intrinsic_gas(data: bytes, *, creates: bool) -> int:
     return gas + _CREATION + _initcode_gas(data) if creates else gas
 
 
-def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
+def execute(request: Request, block_context: BlockContext, ledger: Ledger) -> Execution:
     """Run a transaction. Errors: ValueError if its sender can't pay its value, or for too little gas."""
     if ledger.balance(request.sender) < request.value:
         raise ValueError("the sender can't pay the value of the transaction")
@@ -126,13 +126,13 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
     gas = request.gas - intrinsic_gas(request.data, creates=creates)
     if gas < 0:
         raise ValueError("the gas of the transaction does not suffice to start it")
-    state = State(ledger, place, request.gas)
-    ran = _run(state, request, gas, place)
+    state = State(ledger, block_context, request.gas)
+    ran = _run(state, request, gas, block_context)
     error = ran._error
-    left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
+    gas_left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
     frames: list[Frame] = []
     _add_frames(frames, ran, creates)
-    outcome = (ran.output, request.gas - left, tuple(frames), state.slots())
+    outcome = (ran.output, request.gas - gas_left, tuple(frames), state.slots())
     if error is not None:
         return Execution(_named(error, _RESULTS), *outcome)
     logs = tuple(
@@ -143,9 +143,9 @@ def execute(request: Request, place: Place, ledger: Ledger) -> Execution:
     return Execution("SUCCESS", *outcome, logs, *changed)
 
 
-def _run(state: State, request: Request, gas: int, place: Place) -> Computation:
+def _run(state: State, request: Request, gas: int, block_context: BlockContext) -> Computation:
     sender, to = Address(request.sender), Address(request.to)
-    context = CancunTransactionContext(gas_price=place.gas_price, origin=sender)
+    context = CancunTransactionContext(gas_price=block_context.gas_price, origin=sender)
     state.mark_address_warm(sender)
     ran: Any
     if not request.created:

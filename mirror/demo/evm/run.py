@@ -17,7 +17,7 @@ from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.ethereum import SignedTransaction
 from mirror.demo.evm.execution import Execution, Log, Request, execute
 from mirror.demo.evm.solidity import kinds
-from mirror.demo.evm.state import Place, WorldLedger
+from mirror.demo.evm.state import BlockContext, WorldLedger
 from mirror.demo.evm.system_contracts import Rate
 from mirror.demo.network import Network, Submission
 from mirror.demo.streams.record_files import ComposedTransaction
@@ -31,13 +31,13 @@ GAS_PRICE = 71
 NO_BLOOM = bytes(256)
 
 
-def place(network: Network) -> Place:
+def block_context(network: Network) -> BlockContext:
     """Return the block in which the next transaction runs."""
     composer = network.composer
     began = composer.block_start // NANOS_PER_SECOND
     hbars, cents = exchange_rate(network.world)
     rate, number = Rate(cents, hbars), network.world.next_number
-    return Place(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
+    return BlockContext(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
 
 
 class Run:
@@ -48,11 +48,11 @@ class Run:
     """
 
     def __init__(
-        self, network: Network, sender: Account, request: Request, around: Iterable[Account]
+        self, network: Network, sender: Account, request: Request, accounts: Iterable[Account]
     ) -> None:
         self.network, self.sender, self.request = network, sender, request
-        self._ledger = WorldLedger(network.world, (sender, *around))
-        self.execution: Execution = execute(request, place(network), self._ledger)
+        self._ledger = WorldLedger(network.world, (sender, *accounts))
+        self.execution: Execution = execute(request, block_context(network), self._ledger)
         done = self.execution
         self.contract = self._ledger.number_at(request.to) if request.to else None
         self.created = self._create()
@@ -124,7 +124,7 @@ class Run:
         }
 
     def sidecars(self) -> list[Any]:
-        return sidecars.of(self.execution, self._ledger.number_at, self.sender.number)
+        return sidecars.create_sidecars(self.execution, self._ledger.number_at, self.sender.number)
 
     def finish(
         self,
@@ -202,7 +202,6 @@ class Run:
     # EFFECTS
 
     def _create(self) -> list[Contract]:
-        """Create the new contracts and their accounts."""
         world, done = self.network.world, self.execution
         creations = {frame.recipient: frame for frame in done.frames if frame.creates}
         own = [self.request.created] if self.request.created and done.successful else []

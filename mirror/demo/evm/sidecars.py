@@ -21,7 +21,7 @@ _OPERATIONS = {0xF1: 1, 0xF2: 2, 0xF4: 3, 0xFA: 4, 0xF0: 5, 0xF5: 6}
 NumberAt = Callable[[bytes], int | None]
 
 
-def of(execution: Execution, number_at: NumberAt, sender: int) -> list[Any]:
+def create_sidecars(execution: Execution, number_at: NumberAt, sender: int) -> list[Any]:
     """Return the state changes and actions, as far as there are any.
 
     `number_at` maps an address to the number of an account or contract. Values have no leading zero bytes.

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[1] / "contracts"
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledContract:
     """A compiled contract.
 
     `creation` is its init code without constructor arguments, `runtime` the code that is deployed, and
@@ -31,7 +31,6 @@ class Compiled:
     selectors: dict[str, str]
 
     def arguments(self, *values: object) -> bytes:
-        """Encode constructor arguments."""
         parameters = [
             parameter for entry in self.abi if entry["type"] == "constructor" for parameter in entry["inputs"]
         ]
@@ -39,11 +38,11 @@ class Compiled:
 
 
 @cache
-def compiled(name: str) -> Compiled:
+def compiled(name: str) -> CompiledContract:
     """Return a contract by its Solidity name. Errors: KeyError."""
     contract = _file()["contracts"][name]
     creation, runtime = bytes.fromhex(contract["creation"]), bytes.fromhex(contract["runtime"])
-    return Compiled(name, creation, runtime, contract["abi"], contract["selectors"])
+    return CompiledContract(name, creation, runtime, contract["abi"], contract["selectors"])
 
 
 @cache

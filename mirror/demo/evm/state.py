@@ -48,7 +48,6 @@ class Ledger:
         return 0
 
     def units(self, token: bytes, holder: bytes) -> int:
-        """Return what an account had of a token."""
         return 0
 
     def is_associated(self, token: bytes, holder: bytes) -> bool:
@@ -56,17 +55,16 @@ class Ledger:
 
 
 class WorldLedger(Ledger):
-    """The world as the EVM sees it. It knows the accounts `around`, which are all that are sent money."""
+    """The world as the EVM sees it. It knows only `accounts`, all that are sent hbars."""
 
-    def __init__(self, world: World, around: Iterable[Account]) -> None:
+    def __init__(self, world: World, accounts: Iterable[Account]) -> None:
         self._world = world
-        self._accounts = {account.address: account for account in around}
+        self._accounts = {account.address: account for account in accounts}
         # The fees of system contracts have this collector, also where transactions have another one.
         if collector := world.accounts.get(FEE_COLLECTOR):
             self._accounts[collector.address] = collector
 
     def account(self, address: bytes) -> Account | None:
-        """Return the account or contract at an address."""
         account = self._accounts.get(address)
         if account is None:
             number = self._world.contracts.by_address.get(address)
@@ -74,7 +72,6 @@ class WorldLedger(Ledger):
         return account
 
     def number_at(self, address: bytes) -> int | None:
-        """Return the number of the account or contract at an address."""
         account = self.account(address)
         return account.number if account else None
 
@@ -129,7 +126,7 @@ class HookLedger(Ledger):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockContext:
     """The block in which a transaction runs. `timestamp` is the second in which it began.
 
     With `logs_transfers` the node logs the units that contracts move by the token service. `next_number` is
@@ -190,11 +187,11 @@ class State(CancunState):
 
     computation_class: Any = Computation
 
-    def __init__(self, ledger: Ledger, place: Place, gas_limit: int) -> None:
+    def __init__(self, ledger: Ledger, block_context: BlockContext, gas_limit: int) -> None:
         self.execution_context = ExecutionContext(
             coinbase=Address(entity_id.long_zero(FEE_COLLECTOR)),
-            timestamp=place.timestamp,
-            block_number=BlockNumber(place.block_number),
+            timestamp=block_context.timestamp,
+            block_number=BlockNumber(block_context.block_number),
             difficulty=0,
             mix_hash=Hash32(bytes(32)),
             gas_limit=gas_limit,
@@ -203,7 +200,7 @@ class State(CancunState):
             base_fee_per_gas=0,
             excess_blob_gas=0,
         )
-        self.place = place
+        self.block_context = block_context
         self.ledger = ledger
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.balances: dict[bytes, int] = {}
@@ -232,20 +229,19 @@ class State(CancunState):
 
     def revert(self, snapshot: Any) -> None:
         while len(self._undo) > snapshot:
-            held, key, before = self._undo.pop()
+            values, key, before = self._undo.pop()
             if before is _MISSING:
-                del held[key]
+                del values[key]
             else:
-                held[key] = before
+                values[key] = before
 
-    def _set(self, held: dict[Any, Any], key: Any, value: Any) -> None:
-        self._undo.append((held, key, held.get(key, _MISSING)))
-        held[key] = value
+    def _set(self, values: dict[Any, Any], key: Any, value: Any) -> None:
+        self._undo.append((values, key, values.get(key, _MISSING)))
+        values[key] = value
 
     # TOKENS
 
     def note(self, request: SystemCallRequest) -> None:
-        """Note a request to a system contract."""
         self._set(self.requests, len(self.requests), request)
 
     # ACCOUNTS

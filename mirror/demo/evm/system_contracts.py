@@ -29,7 +29,7 @@ _ASSOCIATING, _TRANSFERRING, _TRANSFERRING_HBARS, _VIEWING = 705_424, 15_284, 2_
 _AIRDROPPING, _CREATING, _SCHEDULING, _DRAWING, _CONVERTING = 1_409_649, 100_000, 1_409_649, 15_284, 100
 
 
-class Moved(NamedTuple):
+class UnitTransfer(NamedTuple):
     """Units of a token, with the topics of the log of such a transfer."""
 
     token: bytes
@@ -50,13 +50,13 @@ class Rate(NamedTuple):
 class Answer(NamedTuple):
     """`arguments` are those of what was requested; None if nothing is to be recorded.
 
-    `made` is the number of a new entity, `moved` the units that went from one account to another.
+    `created` is the number of a new entity, `moved` the units that went from one account to another.
     """
 
     output: bytes
     arguments: tuple[Any, ...] | None = None
-    made: int | None = None
-    moved: Moved | None = None
+    created: int | None = None
+    moved: UnitTransfer | None = None
 
 
 class Function(NamedTuple):
@@ -84,7 +84,7 @@ class SystemCallRequest(NamedTuple):
 
 def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: int) -> Answer:
     topics = (_TRANSFERRED, sender.rjust(32, b"\0"), receiver.rjust(32, b"\0"))
-    return Answer(output, (token, sender, receiver, amount), moved=Moved(token, topics, amount))
+    return Answer(output, (token, sender, receiver, amount), moved=UnitTransfer(token, topics, amount))
 
 
 def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answer:
@@ -94,8 +94,8 @@ def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answe
 
 def _make(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
     """Answer with the address of a new entity: a token or a schedule."""
-    made = state.place.next_number
-    return Answer(_SUCCEEDED + entity_id.long_zero(made).rjust(32, b"\0"), arguments, made)
+    created = state.block_context.next_number
+    return Answer(_SUCCEEDED + entity_id.long_zero(created).rjust(32, b"\0"), arguments, created)
 
 
 def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:
@@ -106,7 +106,6 @@ def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:
 
 
 def _transfer_hbars(state: Any, caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
-    """Transfer tinybars by an allowance."""
     (((owner, _, _), (receiver, amount, _)),) = hbars
     return Answer(_SUCCEEDED, (owner, receiver, amount))
 
@@ -143,7 +142,9 @@ _FUNCTIONS = {
     (RATE, False): (
         Function(
             *("tinycentsToTinybars", ("uint256",), _CONVERTING),
-            lambda state, caller, token, tinycents: Answer(_word(state.place.rate.tinybars(tinycents))),
+            lambda state, caller, token, tinycents: Answer(
+                _word(state.block_context.rate.tinybars(tinycents))
+            ),
         ),
     ),
     (RANDOM, False): (
@@ -170,7 +171,7 @@ def run(computation: Any, service: int) -> Any:
     answer = function.answer(state, message.sender, token, *arguments)
     if function.name == "createFungibleToken":
         _take_fee(state, message.sender, message.value if message.should_transfer_value else 0)
-    if (moved := answer.moved) is not None and state.place.logs_transfers:
+    if (moved := answer.moved) is not None and state.block_context.logs_transfers:
         numbers = [int.from_bytes(topic, "big") for topic in moved.topics]
         computation.add_log_entry(moved.token, numbers, _word(moved.amount))
     if answer.arguments is not None:
@@ -187,7 +188,7 @@ def creation_fee(rate: Rate, gas_price: int) -> int:
 
 def _take_fee(state: Any, caller: bytes, value: int) -> None:
     """Return the value to the caller, but for the fee."""
-    fee = creation_fee(state.place.rate, state.place.gas_price)
+    fee = creation_fee(state.block_context.rate, state.block_context.gas_price)
     service, collector = entity_id.long_zero(TOKENS), entity_id.long_zero(98)
     for address, change in ((service, -value), (caller, value - fee), (collector, fee)):
         state.set_balance(address, state.get_balance(address) + change)

@@ -22,7 +22,7 @@ _KEY = re.compile(rb"-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\n",
 @cache
 def nodes() -> tuple[SigningNode, ...]:
     """Return the nodes that sign the stream: 0 to 3, with the accounts 0.0.3 to 0.0.6."""
-    return tuple(SigningNode(place, key) for place, key in enumerate(_KEY.findall(_KEYS.read_bytes())))
+    return tuple(SigningNode(index, key) for index, key in enumerate(_KEY.findall(_KEYS.read_bytes())))
 
 
 @cache

@@ -23,7 +23,6 @@ class Wallet(ABC):
 
     @property
     def key(self) -> bytes:
-        """Return the serialized Key."""
         return serialized(Key, {self.kind: self.public})
 
     @abstractmethod
@@ -31,7 +30,6 @@ class Wallet(ABC):
         """Sign a message."""
 
     def signatures(self, message: bytes) -> SignatureMap:
-        """Sign a message and return the SignatureMap."""
         return SignatureMap(sigPair=[{"pubKeyPrefix": self.public, self.kind: self.signature(message)}])
 
 
@@ -77,7 +75,7 @@ def wallet_of(number: int, key: bytes | None) -> Wallet | None:
     return next((wallet for wallet in wallets if wallet.key == key), None)
 
 
-def two_of(*keys: bytes) -> bytes:
+def threshold_key(*keys: bytes) -> bytes:
     """Return the serialized threshold key of these keys, of which any two sign."""
     return serialized(Key, {"thresholdKey": {"threshold": 2, "keys": {"keys": keys}}})
 

@@ -20,9 +20,10 @@ from ledger.stream.block import block_file
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db.availability import outage
+from mirror.core.logs import Echo
 from mirror.demo.actions.network import genesis
 from mirror.demo.keys.nodes import block_signer
-from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, Say, next_blocks
+from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, next_blocks
 from mirror.demo.network import Network
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
@@ -33,7 +34,7 @@ from mirror.demo.streams.blocks.block import BlockComposer
 from mirror.demo.streams.blocks.frame import WrappingComposer
 
 
-def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
+def live(echo: Echo, publisher: Publisher, stopping: threading.Event) -> None:
     """Produce and follow a block every two seconds, until stopped.
 
     Errors: OperatorError, StreamFileError, IngestError.
@@ -42,14 +43,14 @@ def live(say: Say, publisher: Publisher, stopping: threading.Event) -> None:
     with BlockNodeServer(config.value("demo.blockNodePort"), folder=publisher.blocks) as server:
         if not publisher.writes_blocks:
             switch_to_blocks(publisher, network)
-            say("The demo network goes over from record files to blocks.")
+            echo("The demo network goes over from record files to blocks.")
         address = f"127.0.0.1:{server.port}"
-        say(
+        echo(
             f"The demo network is live: a block every {BLOCK_SECONDS} seconds, which the block node at "
             f"{address} serves."
         )
         with ThreadPoolExecutor(1, thread_name_prefix="demo network") as thread:
-            producing = thread.submit(_produce, publisher, network, stopping, server.look)
+            producing = thread.submit(_produce, publisher, network, stopping, server.refresh)
             try:
                 follow(publisher, address, stopping)
             finally:
@@ -66,7 +67,7 @@ def switch_to_blocks(publisher: Publisher, network: Network) -> None:
     wrapping = WrappingComposer()
     wrapping.pass_by(block)
     composer = BlockComposer(block_signer(), previous_hash=wrapping.hash)
-    composer.know(known_accounts(network))
+    composer.set_known_accounts(known_accounts(network))
     publisher.publish(network, block, then=composer)
 
 
@@ -100,11 +101,11 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event) -> Non
             pipeline = Pipeline(trust=trust, report=note)
             pipeline.run(missing)
 
-    with of_node(address):
+    with only_block_node(address):
         outage.retry_during_outage(run, stopping)
 
 
-def of_node(address: str) -> ExitStack:
+def only_block_node(address: str) -> ExitStack:
     """Let blocks come from one block node alone until the end of the context."""
     return config.overridden(
         {
@@ -138,10 +139,10 @@ def _produce(
             if block is None:
                 continue
             if block.number % BLOCKS_REMEMBERED == 0:
-                publisher.know(known_accounts(network))
+                publisher.set_known_accounts(known_accounts(network))
             publisher.publish(network, block)
             # Only what is in the database: the network continues while it is away.
-            publisher.forget(BLOCKS_RETAINED)
+            publisher.delete_loaded(BLOCKS_RETAINED)
             published()
     finally:
         stopping.set()

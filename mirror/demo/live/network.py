@@ -15,10 +15,11 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
+from mirror.core.logs import Echo
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.live.producing import BLOCKS_RETAINED, SOURCE, Say, next_blocks
+from mirror.demo.live.producing import BLOCKS_RETAINED, SOURCE, next_blocks
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.run import first_book, folder
 
@@ -40,14 +41,14 @@ def check_goes_on() -> None:
         raise OperatorError(problem.format(folder=folder()))
 
 
-def live(say: Say, *, block_node: bool = False) -> None:
+def live(echo: Echo, *, block_node: bool = False) -> None:
     """Produce and load a block every two seconds until a signal stops the process.
 
     With a block node, the network switches to blocks for good, unless it has. Errors: OperatorError.
     """
     check_goes_on()
     signals.end_with_parent()
-    counts.begin("demo network")
+    counts.start_writing("demo network")
     stopping = signals.stop_event()
     publisher = Publisher(folder(), nodes())
     publisher.resume()
@@ -56,14 +57,14 @@ def live(say: Say, *, block_node: bool = False) -> None:
             # Imported here, as gRPC and threshold signatures take memory that other networks don't need.
             from mirror.demo.live import blocks
 
-            blocks.live(say, publisher, stopping)
+            blocks.live(echo, publisher, stopping)
         else:
-            _live(say, stopping)
+            _live(echo, stopping)
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
 
 
-def _live(say: Say, stopping: threading.Event) -> None:
+def _live(echo: Echo, stopping: threading.Event) -> None:
     """Go on with record files."""
     # Imported here, as only this process needs it.
     from mirror.demo.publish.history import BLOCK_SECONDS
@@ -80,12 +81,12 @@ def _live(say: Say, stopping: threading.Event) -> None:
             else:
                 yield publisher.publish(network, block)
                 publisher.loaded = pipeline.committed.last
-                publisher.forget(BLOCKS_RETAINED)
+                publisher.delete_loaded(BLOCKS_RETAINED)
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:
             pipeline = Pipeline(trust=Trust(first_book()), report=report.loading)
             pipeline.run(files(pipeline))
 
-    say(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
+    echo(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")
     outage.retry_during_outage(run, stopping)

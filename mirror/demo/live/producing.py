@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mirror.demo.network import Network
     from mirror.demo.world.world import World
 
-Say = Callable[[str], None]
 
 SOURCE = "the live demo network"
 TPS = 5
@@ -50,12 +49,12 @@ def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block
         topics.submit_to_oldest(network)
         block = next_block(network, TPS)
         if block.number % BLOCKS_REMEMBERED == 0:
-            forget(network.world)
+            prune(network.world)
         yield block
 
 
 # FORGETTING
-def forget(world: "World") -> None:
+def prune(world: "World") -> None:
     """Forget what is over and not used again."""
     tokens, issued = world.tokens, world.tokens.issued
     _retain_last(issued, lambda token: token.deleted)
@@ -71,7 +70,7 @@ def forget(world: "World") -> None:
     for file in world.files.values():
         # The changes before the contents were last replaced.
         changes = enumerate(file.changes)
-        starts = (place for place, change in changes if change.kind != APPEND and change.contents)
+        starts = (index for index, change in changes if change.kind != APPEND and change.contents)
         del file.changes[: max(starts, default=0)]
     _retain_last(world.schedules, lambda schedule: not schedule.is_open)
     _retain_last(world.nodes.by_id, lambda node: node.deleted)
@@ -85,10 +84,10 @@ def forget(world: "World") -> None:
     _retain(world.staking.stakes, lambda number, stake: number in world.accounts)
 
 
-def _retain_last(known: dict[_Key, _Value], is_over: Callable[[_Value], bool]) -> None:
+def _retain_last(known: dict[_Key, _Value], is_finished: Callable[[_Value], bool]) -> None:
     """Retain what is not over, and the last of what is."""
-    over = [key for key, value in known.items() if is_over(value)]
-    for key in over[:-_RETAINED]:
+    finished = [key for key, value in known.items() if is_finished(value)]
+    for key in finished[:-_RETAINED]:
         del known[key]
 
 
@@ -107,7 +106,7 @@ def _forget_contracts(world: "World") -> None:
         if contract.number in called and not lost:
             continue
         if lost and contract.number in called:
-            contracts.leave(contract)
+            contracts.retire(contract)
         del contracts.deployed[contract.number], contracts.by_address[contract.address]
         del accounts[contract.number]
     _retain(contracts.hooks, lambda key, hook: key[0] in accounts and not accounts[key[0]].deleted)

@@ -36,8 +36,8 @@ def holdings(world: World) -> Iterator[tuple[int, int, dict[int, int]]]:
     """Yield each account with its tinybars, and its units by token; also of tokens that it holds none of."""
     tokens: dict[int, dict[int, int]] = {}
     for token in world.tokens.issued.values():
-        for holder, held in token.relationships.items():
-            tokens.setdefault(holder, {})[token.number] = held.balance
+        for holder, relationship in token.relationships.items():
+            tokens.setdefault(holder, {})[token.number] = relationship.balance
     for number, account in sorted(world.accounts.items()):
         if not account.deleted:
             yield number, account.balance, tokens.get(number, {})

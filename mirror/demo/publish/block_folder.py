@@ -18,7 +18,7 @@ class BlockFolder(Mapping[int, bytes]):
         self._network = folder
         self._found: list[int] | None = None
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Find the blocks that are there now.
 
         Once some are found, only their ends are looked at: blocks come one after another, the oldest go.
@@ -49,7 +49,7 @@ class BlockFolder(Mapping[int, bytes]):
     def path(self, number: int) -> Path:
         return self._network / names.in_bucket(number)
 
-    def forget(self, retained: int, last: int) -> None:
+    def delete_files(self, retained: int, last: int) -> None:
         """Remove the blocks up to the number `last`, but not the last `retained` of all."""
         past = [number for number in self._numbers[: max(0, len(self) - retained)] if number <= last]
         for number in past:
@@ -67,7 +67,7 @@ class BlockFolder(Mapping[int, bytes]):
     @property
     def _numbers(self) -> list[int]:
         if self._found is None:
-            self.look()
+            self.refresh()
         return self._found or []
 
     def __iter__(self) -> Iterator[int]:

@@ -1,7 +1,7 @@
 """The block node of a simulated network: it serves blocks over gRPC, as those of real networks do."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +21,10 @@ from ledger.stream.source.block_node.api_pb2 import (
 )
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.logs import Echo
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block
 from mirror.demo.publish.block_folder import BlockFolder
-
-Say = Callable[[str], None]
 
 # Items are sent in sets of about so many bytes.
 _SET_BYTES = 1 << 20
@@ -35,7 +34,7 @@ _SPARE_THREADS = 8
 _WAITING_SECONDS = 0.5
 # Two servers would share a port without a word.
 _OPTIONS = (("grpc.so_reuseport", 0),)
-_LOOK_SECONDS = 1.0
+_REFRESH_SECONDS = 1.0
 
 
 class BlockNodeServer:
@@ -82,7 +81,7 @@ class BlockNodeServer:
         except RuntimeError as error:
             raise OperatorError(
                 f"Port {port} of 127.0.0.1 is taken by another program: stop that one, or name another port "
-                f"for the block node by {named_by or config.described('demo.blockNodePort').variable}."
+                f"for the block node by {named_by or config.lookup('demo.blockNodePort').variable}."
             ) from error
 
     def __enter__(self) -> Self:
@@ -101,11 +100,11 @@ class BlockNodeServer:
             self._published[number] = block
             self._changed.notify_all()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Serve the blocks that are in the folder now."""
         with self._changed:
             if self._folder is not None:
-                self._folder.look()
+                self._folder.refresh()
             self._changed.notify_all()
 
     # ANSWERS
@@ -183,7 +182,7 @@ class NoBlocks(OperatorError):
     exit_code = 2
 
 
-def serve(say: Say, folder: Path, port: int, stopping: threading.Event) -> None:
+def serve(echo: Echo, folder: Path, port: int, stopping: threading.Event) -> None:
     """Serve the blocks below a folder, and those that are added to it, until stopped. Errors: OperatorError.
 
     The folder is that of a network, which has the folder `block`, or of a bucket; there the last network
@@ -200,12 +199,12 @@ def serve(say: Say, folder: Path, port: int, stopping: threading.Event) -> None:
             "of one network, such as `manage.py demo --blocks-stream` makes."
         )
     with BlockNodeServer(port, folder=blocks, named_by="--port") as server:
-        say(
+        echo(
             f"A block node at 127.0.0.1:{server.port} serves the blocks {min(blocks)} to {max(blocks)} of "
             f"{network}{_missing(blocks)}. Ctrl-C stops it."
         )
-        while not stopping.wait(_LOOK_SECONDS):
-            server.look()
+        while not stopping.wait(_REFRESH_SECONDS):
+            server.refresh()
 
 
 def _missing(blocks: BlockFolder) -> str:

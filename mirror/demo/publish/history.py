@@ -57,7 +57,7 @@ class History:
         yield network, network.close()
         for number in range(1, self.blocks):
             if number > 1:
-                network.skip(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
+                network.advance(int(network.choose.expovariate(1) * quiet * NANOS_PER_SECOND))
             if number + 1 == upgraded:
                 network.upgrade(BLOCKS_VERSION)
             yield network, next_block(network, self.tps)
@@ -77,19 +77,19 @@ def wait(network: Network, until: int) -> Iterator[Block]:
     the mirror computes staking rewards by days, from balances that are no older than a month.
     """
     while until >= (midnight := (network.now // NANOS_PER_DAY + 1) * NANOS_PER_DAY) + NANOS_PER_DAY:
-        network.skip(midnight - network.now)
+        network.advance(midnight - network.now)
         network.run_due_events()
         yield network.close()
         if until < network.now + _MONTH:
             break
-        network.skip(_MONTH - NANOS_PER_DAY)
-    network.skip(max(0, until - network.now))
+        network.advance(_MONTH - NANOS_PER_DAY)
+    network.advance(max(0, until - network.now))
 
 
 def next_block(network: Network, tps: float) -> Block:
     """Let people act for the time of a block, at least once: there are no empty blocks."""
     usual = tps * BLOCK_SECONDS
-    network.act(max(1, round(network.choose.gauss(usual, usual / 5))), within=_ACTIVE)
+    network.act(max(1, round(network.choose.gauss(usual, usual / 5))), duration=_ACTIVE)
     return network.close()
 
 

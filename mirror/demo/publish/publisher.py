@@ -16,7 +16,7 @@ from ledger.stream.block import names as block_names
 from ledger.stream.record import names
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
-from mirror.core.processes.whole_files import sync, write_whole
+from mirror.core.processes.atomic_files import fsync, write_atomic
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.streams.record_files import Block, account_folder
 from mirror.demo.streams.signing import SigningNode
@@ -72,19 +72,19 @@ class Publisher:
         self._composer = then
         return self._retain(network, block.name)
 
-    def know(self, accounts: "KnownAccounts") -> None:
+    def set_known_accounts(self, accounts: "KnownAccounts") -> None:
         """Let the blocks from now on have these accounts, and those that they open."""
         if self._composer:
-            self._composer.know(accounts)
+            self._composer.set_known_accounts(accounts)
 
     def _retain(self, network: "Network", name: str) -> FileOnDisk:
         """Save the network as it is after a pending file, and publish that."""
         for path in self._pending_files():
             # Before the state: the database may hold the block as soon as that is there.
-            sync(path)
+            fsync(path)
         # It is unpickled later: only the node itself may write to the folder.
         state = zlib.compress(pickle.dumps((network, name, self._composer)), _COMPRESSION)
-        write_whole(self._state, _version() + state)
+        write_atomic(self._state, _version() + state)
         self._move()
         return self.published(name)
 
@@ -92,9 +92,9 @@ class Publisher:
         """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
         if not self.is_resumable:
             raise LookupError(f"no network of this version was left in {self.folder}")
-        network, name, self._composer = _left(self._state.read_bytes())
+        network, name, self._composer = _load_state(self._state.read_bytes())
         for path in self._pending_files():
-            if _place(path) != _place(Path(name)):
+            if _target_path(path) != _target_path(Path(name)):
                 path.unlink()
         self._move()
         return network, self.published(name)
@@ -107,8 +107,8 @@ class Publisher:
         state = self._state.read_bytes()
         newest: _Place | None = None
         if state[:_VERSION_BYTES] == _version():
-            _, name, _ = _left(state)
-            newest = _place(Path(name))
+            _, name, _ = _load_state(state)
+            newest = _target_path(Path(name))
         yield self._state.name, state
         # A file that is published meanwhile is found in its new place.
         for folder in (self._pending, self.folder):
@@ -117,7 +117,7 @@ class Publisher:
                     continue
                 if folder == self.folder and path.is_relative_to(self._pending):
                     continue
-                if newest and _is_published(path) and _place(path) > newest:
+                if newest and _is_published(path) and _target_path(path) > newest:
                     continue
                 with suppress(FileNotFoundError):
                     yield str(path.relative_to(self.folder)), path.read_bytes()
@@ -155,15 +155,15 @@ class Publisher:
         """
         newest = self.newest()
         files = find_record_files([self.folder]) if newest else []
-        return [file for file in files if _place(file.path) <= _place(Path(newest))]
+        return [file for file in files if _target_path(file.path) <= _target_path(Path(newest))]
 
-    def forget(self, retained: int) -> None:
+    def delete_loaded(self, retained: int) -> None:
         """Remove the files of loaded blocks but for the last `retained`: other ones are nowhere else."""
         loaded = self.loaded
         if loaded is None:
             return
-        self._removable.look()
-        self._removable.forget(retained, loaded.index)
+        self._removable.refresh()
+        self._removable.delete_files(retained, loaded.index)
         record_files = sorted(self._record_files())
         for name in record_files[: max(0, len(record_files) + len(self._removable) - retained)]:
             parsed = names.parse(name)
@@ -207,13 +207,13 @@ def _is_published(path: Path) -> bool:
     return ".rcd" in path.name or block_names.is_block(path.name)
 
 
-def _place(path: Path) -> _Place:
+def _target_path(path: Path) -> _Place:
     if block_names.is_block(path.name):
         return True, block_names.parse(path.as_posix()).number
     return False, names.parse(path.name).instant
 
 
-def _left(state: bytes) -> "tuple[Network, str, BlockComposer | None]":
+def _load_state(state: bytes) -> "tuple[Network, str, BlockComposer | None]":
     """Return a network as it was left, the name of its last file, and what writes its blocks if it does."""
     network, name, composer = pickle.loads(zlib.decompress(state[_VERSION_BYTES:]))
     return network, name, composer

@@ -11,14 +11,14 @@ from mirror.demo.streams.record_files import account, timestamp
 
 Fields = Mapping[str, Any]
 
-_MAKERS: dict[str, Callable[[Any], Any]] = {
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "AccountID": account,
     "Key": Key.FromString,
     "KeyList": KeyList.FromString,
     "Timestamp": timestamp,
 }
 # Messages that hold one number, in this field.
-_OF_A_NUMBER = {
+_NUMBERED = {
     "ContractID": "contractNum",
     "Duration": "seconds",
     "FileID": "fileNum",
@@ -30,7 +30,7 @@ _OF_A_NUMBER = {
 
 def compose(kind: Any, fields: Fields) -> Any:
     """Return a message of a class; among the values, messages and mappings of their fields are fine, too."""
-    return kind(**_plain(kind.DESCRIPTOR, fields))
+    return kind(**_converted(kind.DESCRIPTOR, fields))
 
 
 def serialized(kind: Any, fields: Fields) -> bytes:
@@ -39,23 +39,23 @@ def serialized(kind: Any, fields: Fields) -> bytes:
     return content
 
 
-def _plain(kind: Any, fields: Fields) -> dict[str, Any]:
-    makers = _makers(kind)
-    return {name: make(value) if (make := makers[name]) else value for name, value in fields.items()}
+def _converted(kind: Any, fields: Fields) -> dict[str, Any]:
+    converters = _converters(kind)
+    return {name: make(value) if (make := converters[name]) else value for name, value in fields.items()}
 
 
 @cache
-def _makers(kind: Any) -> dict[str, Callable[[Any], Any] | None]:
-    return {field.name: _maker(field) for field in kind.fields}
+def _converters(kind: Any) -> dict[str, Callable[[Any], Any] | None]:
+    return {field.name: _converter(field) for field in kind.fields}
 
 
-def _maker(field: Any) -> Callable[[Any], Any] | None:
+def _converter(field: Any) -> Callable[[Any], Any] | None:
     """Return what makes the value of a field; None if it has no message."""
     kind = field.message_type
     if kind is None:
         return None
-    number = "value" if kind.file.package == "google.protobuf" else _OF_A_NUMBER.get(kind.name)
-    make = (lambda value: {number: value}) if number else _MAKERS.get(kind.name)
+    number = "value" if kind.file.package == "google.protobuf" else _NUMBERED.get(kind.name)
+    make = (lambda value: {number: value}) if number else _CONVERTERS.get(kind.name)
     one = partial(_message, kind, make)
     return (lambda values: list(map(one, values))) if field.is_repeated else one
 
@@ -63,4 +63,4 @@ def _maker(field: Any) -> Callable[[Any], Any] | None:
 def _message(kind: Any, make: Any, value: Any) -> Any:
     if value is None or isinstance(value, Message):
         return value
-    return _plain(kind, value) if isinstance(value, Mapping) else make(value)
+    return _converted(kind, value) if isinstance(value, Mapping) else make(value)

@@ -227,7 +227,7 @@ class Composer:
         sidecars = tuple(options.get("sidecars", ()))
         for sidecar in sidecars:
             sidecar.consensus_timestamp.CopyFrom(record.consensusTimestamp)
-        at = timestamps.of(record.consensusTimestamp)
+        at = timestamps.to_ns(record.consensusTimestamp)
         record_bytes = record.SerializeToString()
         composed = ComposedTransaction(at, body, record, transaction_bytes, record_bytes, sidecars)
         self._transactions.append(composed)
@@ -332,7 +332,6 @@ def _hash_object(digest: bytes) -> Any:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files by their paths below a folder."""
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

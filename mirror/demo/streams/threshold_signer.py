@@ -211,7 +211,6 @@ def _value(polynomial: Polynomial, at: int) -> int:
 
 
 def g1_bytes(point: G1Point) -> bytes:
-    """Return the coordinates of a point of G1."""
     return _INFINITE + bytes(95) if point == G1Point.identity() else bytes(point.to_xy_bytes_be())
 
 

@@ -15,7 +15,7 @@ _SHARE_OF_OTHERS = 0.4  # share of fees that another account than the treasury c
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class TokenSpec:
     """A kind of token: the `keys` that its issuer has, and the kinds of `fees` that it begins with."""
 
     names: tuple[tuple[str, str], ...]
@@ -35,14 +35,14 @@ def _names(names: str) -> tuple[tuple[str, str], ...]:
 
 
 _MANAGED = ("admin_key", "freeze_key", "pause_key", "supply_key", "wipe_key")
-_CURRENCY = Recipe(
+_CURRENCY = TokenSpec(
     names=_names("Harbour Dollar HBD, Alpine Franc ALPF, Island Crown ISLC, Euro Link EURL"),
     memo="Redeemable at par",
     keys=("admin_key", "supply_key", "wipe_key"),
     decimals=2,
     is_currency=True,
 )
-_ART = Recipe(
+_ART = TokenSpec(
     names=_names(
         "Tidal Forms TIDE, Paper Birds PAPB, Quiet Cities QCTY, Lichen Studies LICH, "
         "Neon Harbours NEON, Clay Masks CLAY"
@@ -53,7 +53,7 @@ _ART = Recipe(
     finite=True,
     fees=("royalty_with_fallback",),
 )
-_SHARES = Recipe(
+_SHARES = TokenSpec(
     names=_names("Windpark Shares WIND, Orchard Bond 2030 ORCH, Old Mill Equity MILL, Solar Roof Fund SOLR"),
     memo="For holders known to the issuer",
     keys=tuple(KEY_FIELDS),
@@ -61,7 +61,7 @@ _SHARES = Recipe(
     finite=True,
     fees=("fixed_hbar",),
 )
-_POINTS = Recipe(
+_POINTS = TokenSpec(
     names=_names(
         "Bakery Points BAKE, Cinema Stars STAR, Market Miles MILE, Bookworm Credits BOOK, Garden Seeds SEED"
     ),
@@ -69,7 +69,7 @@ _POINTS = Recipe(
     keys=("admin_key", "fee_schedule_key", "supply_key", "freeze_key"),
     fees=("fractional", "fixed_own"),
 )
-_TICKETS = Recipe(
+_TICKETS = TokenSpec(
     names=_names(
         "Theatre Tickets SEAT, Jazz Night JAZZ, Harbour Festival FEST, Museum Pass MUSE, Football Season GOAL"
     ),
@@ -78,14 +78,14 @@ _TICKETS = Recipe(
     fungible=False,
     fees=("fixed_hbar", "royalty"),
 )
-_COIN = Recipe(
+_COIN = TokenSpec(
     names=_names("Lantern LTRN, Pebble PEBL, Comet CMET, Juniper JUNI, Otter OTTR"),
     memo="",
     keys=(),
     decimals=8,
     finite=True,
 )
-_GAME = Recipe(
+_GAME = TokenSpec(
     names=_names("Dragon Gold DRGN, Arcade Gems GEMS, Star Fuel FUEL, Castle Wood WOOD"),
     memo="Play money",
     # In this order they are made.
@@ -93,7 +93,7 @@ _GAME = Recipe(
     freeze_default=True,
     fees=("fractional_net", "fixed_currency"),
 )
-_CLUB = Recipe(
+_CLUB = TokenSpec(
     names=_names("Rowing Club ROW, Chess Circle CHSS, Choir Members SING, Beekeepers BEE, Night Hikers HIKE"),
     memo="Membership",
     keys=("supply_key", "metadata_key"),
@@ -101,13 +101,13 @@ _CLUB = Recipe(
 )
 
 # The first tokens are of these kinds, in this order.
-RECIPES = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
+SPECS = (_CURRENCY, _ART, _SHARES, _CLUB, _POINTS, _TICKETS, _COIN, _GAME)
 
 
-def name(recipe: Recipe, place: int) -> tuple[str, str]:
+def name(spec: TokenSpec, number: int) -> tuple[str, str]:
     """Return the name and symbol of the next token; when the names are used up, they get numbers."""
-    times, index = divmod(place, len(recipe.names))
-    called, symbol = recipe.names[index]
+    times, index = divmod(number, len(spec.names))
+    called, symbol = spec.names[index]
     return (f"{called} {times + 1}", f"{symbol}{times + 1}") if times else (called, symbol)
 
 
@@ -137,7 +137,6 @@ def kinds_of_fees(token: Token) -> tuple[str, ...]:
 
 
 def own_collectors(token: Token) -> list[int]:
-    """Return the collectors of fees in the token itself."""
     return [
         fee.collector
         for fee in token.fees
@@ -158,7 +157,7 @@ def _own_collector(network: Network, token: Token) -> int:
         return token.treasury
     if not token.relationships:
         return traders.find_trader(network) or token.treasury
-    allowed = [number for number in token.relationships if token.refusal(number) is None]
+    allowed = [number for number in token.relationships if token.failure(number) is None]
     return traders.find_one_of(network, allowed) or token.treasury
 
 

@@ -13,7 +13,7 @@ _AT_LEAST = 20 * HBAR
 _ATTEMPTS = 6
 
 
-def able(network: Network, number: int) -> bool:
+def can_pay(network: Network, number: int) -> bool:
     """Return whether an account can pay for a transaction."""
     return network.can_pay(number, _AT_LEAST)
 
@@ -34,7 +34,7 @@ def trader(network: Network, *, other_than: Iterable[int] = ()) -> int:
 
 def find_one_of(network: Network, numbers: Iterable[int]) -> int | None:
     """Return one of the accounts that can pay; None if there is none."""
-    able_numbers = [number for number in numbers if able(network, number)]
+    able_numbers = [number for number in numbers if can_pay(network, number)]
     return network.find(able_numbers)
 
 
@@ -45,7 +45,7 @@ def one_of(network: Network, numbers: Iterable[int]) -> int:
 def find_token(network: Network, fits: Callable[[Token], object] = bool) -> Token | None:
     """Return a token that fits, is not deleted and whose treasury can pay; None if there is none."""
     tokens = [
-        token for token in network.world.tokens.living() if fits(token) and able(network, token.treasury)
+        token for token in network.world.tokens.living() if fits(token) and can_pay(network, token.treasury)
     ]
     return network.find(tokens)
 

@@ -15,7 +15,7 @@ class Transfers:
     """The transfers of one transaction, to be used in this order.
 
     `pay` and `move` add transfers, and `body` returns the body. `assess` adds the custom fees (HIP-18),
-    `refusal` returns the result code of a failure, and `settle` changes the world. Receivers that have
+    `failure` returns the result code of a failure, and `settle` changes the world. Receivers that have
     `claimed` the transfers are associated whatever their limit is.
     """
 
@@ -92,7 +92,7 @@ class Transfers:
                 if not fee.net_of_transfers:
                     (payer,) = (of for of, amount in amounts.items() if amount > 0)
                 if not token.exempts(payer, fee):
-                    self._charge(fee, payer, fee.of(-amounts[sender]), token.number)
+                    self._charge(fee, payer, fee.compute(-amounts[sender]), token.number)
             elif prices:
                 for unit, amount in prices:
                     self._charge(fee, sender, amount * fee.numerator // fee.denominator, unit)
@@ -107,14 +107,14 @@ class Transfers:
 
     # REFUSAL
 
-    def refusal(self) -> str | None:
+    def failure(self) -> str | None:
         """Return the result code of the failure; None if the transfers succeed."""
         tokens, accounts = self._network.world.tokens, self._network.world.accounts
         for number, amounts in self._units.items():
             token, requested = tokens.issued[number], self._requested.get(number, {})
             for of, amount in amounts.items():
-                if refusal := self._refusal(token, of):
-                    return refusal
+                if failure := self._failure(token, of):
+                    return failure
                 if token.balance(of) + amount < 0:
                     is_for_fee = token.balance(of) + requested.get(of, amount) >= 0
                     sender_lacks = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
@@ -123,21 +123,21 @@ class Transfers:
             token = tokens.issued[number]
             for serial, sender, receiver in moves:
                 for party in (sender, receiver):
-                    if party and (refusal := self._refusal(token, party)):
-                        return refusal
+                    if party and (failure := self._failure(token, party)):
+                        return failure
                 if token.serials[serial].owner != sender:
                     return "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
         if any(amount < 0 and accounts[of].balance + amount < _MARGIN for of, amount in self.hbars.items()):
             return "INSUFFICIENT_ACCOUNT_BALANCE"
         return None
 
-    def _refusal(self, token: Token, of: int) -> str | None:
-        refusal = token.refusal(of)
-        if refusal != "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT":
-            return refusal
+    def _failure(self, token: Token, of: int) -> str | None:
+        failure = token.failure(of)
+        if failure != "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT":
+            return failure
         if not self._claimed and not can_associate(self._network, of):
             limited = self._network.world.accounts[of].max_automatic_token_associations
-            return "NO_REMAINING_AUTOMATIC_ASSOCIATIONS" if limited else refusal
+            return "NO_REMAINING_AUTOMATIC_ASSOCIATIONS" if limited else failure
         if token.kyc_key:
             return "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
         return "ACCOUNT_FROZEN_FOR_TOKEN" if token.freeze_default else None

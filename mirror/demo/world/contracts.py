@@ -127,7 +127,7 @@ class Contracts:
         self.living.setdefault(contract.kind, []).append(contract.number)
         self.made[contract.kind] += 1
 
-    def leave(self, contract: Contract) -> None:
+    def retire(self, contract: Contract) -> None:
         """Let a contract no longer be called."""
         self.living[contract.kind].remove(contract.number)
 
@@ -135,6 +135,6 @@ class Contracts:
         hooks = (self.hooks.get((owner, hook_id)) for hook_id in range(1, MAX_HOOKS_OF_ONE + 1))
         return [hook for hook in hooks if hook is not None and not hook.deleted]
 
-    def of(self, kind: str) -> list[Contract]:
+    def all(self, kind: str) -> list[Contract]:
         """Return the contracts of a kind that are called, oldest first."""
         return [self.deployed[number] for number in self.living.get(kind, ())]

@@ -55,7 +55,6 @@ def association(holder: int, token: int) -> Message:
 
 
 def token_creation(created: Token) -> Message:
-    """Return the TokenCreateTransactionBody of a new token."""
     return {
         "name": created.name,
         "symbol": created.symbol,

@@ -44,7 +44,6 @@ class Schedule:
 
     @property
     def is_open(self) -> bool:
-        """Return whether it can still be signed."""
         return not (self.executed or self.deleted or self.expired)
 
     @property

@@ -32,8 +32,7 @@ class FractionalFee:
     net_of_transfers: bool = False
     all_collectors_are_exempt: bool = False
 
-    def of(self, amount: int) -> int:
-        """Return the fee for moving an amount."""
+    def compute(self, amount: int) -> int:
         owed = max(amount * self.numerator // self.denominator, self.minimum)
         return min(owed, self.maximum) if self.maximum else owed
 
@@ -132,7 +131,7 @@ class Token:
         return relationship.balance if relationship else 0
 
     def holders(self) -> list[int]:
-        return [account for account, held in self.relationships.items() if held.balance]
+        return [account for account, relationship in self.relationships.items() if relationship.balance]
 
     def owned(self, account: int) -> list[int]:
         return [number for number, serial in self.serials.items() if serial.owner == account]
@@ -142,7 +141,7 @@ class Token:
         for account, amount in moved.items():
             self.relationships[account].receive(amount, at)
 
-    def refusal(self, account: int) -> str | None:
+    def failure(self, account: int) -> str | None:
         """Return the result code of moving the token from or to an account; None if it succeeds."""
         relationship = self.relationships.get(account)
         if self.deleted:

@@ -10,13 +10,13 @@ from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
 from mirror.operations.history import backfill, state
 from mirror.operations.history import plan as plans
 from mirror.operations.history.plan import GENESIS, HEAD
-from mirror.operations.history.source import Folder, Source, of
+from mirror.operations.history.source import Folder, Source, open_source
 
 
 class Command(NodeCommand):
@@ -51,21 +51,23 @@ class Command(NodeCommand):
         timeouts.use(timeouts.LOADER)
         if options["discard"]:
             if options["start"]:
-                raise WrongUse("--discard goes alone.")
-            with database.ready(self.say, make=False):
+                raise UsageError("--discard goes alone.")
+            with database.ready(self.echo, make=False):
                 backfill.discard()
-            self.say("What the backfill had loaded is dropped. The node has what it had before.")
+            self.echo("What the backfill had loaded is dropped. The node has what it had before.")
             return
         if not options["end"]:
-            raise WrongUse("Name from when to when, such as `manage.py backfill genesis head /data/streams`.")
+            raise UsageError(
+                "Name from when to when, such as `manage.py backfill genesis head /data/streams`."
+            )
         if options["jobs"] < 1:
-            raise WrongUse("--jobs is a whole number of at least 1.")
+            raise UsageError("--jobs is a whole number of at least 1.")
         check_single("backfill", "load all of history in order, or into a single one, and distribute that")
         plan = plans.parse(options["start"], options["end"], options["source"])
         try:
-            source = of(plan.source, signed=not options["without_signatures"])
+            source = open_source(plan.source, signed=not options["without_signatures"])
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         self._backfill(plan, source, options["jobs"])
 
     def _backfill(self, plan: plans.Plan, source: Source, jobs: int) -> None:
@@ -75,32 +77,32 @@ class Command(NodeCommand):
             if jobs > 1 and isinstance(source, Folder):
                 # Before anything starts a thread, and with the tables that they have to look into.
                 readers = stack.enter_context(backfill.readers(jobs))
-            server = stack.enter_context(database.ready(self.say, make=False))
-            counts.begin("backfill")
-            make_tables(self.say)
+            server = stack.enter_context(database.ready(self.echo, make=False))
+            counts.start_writing("backfill")
+            make_tables(self.echo)
             backfill.check()
             if plans.stored() is None and plans.is_loaded(plan):
-                self.say("All of it is loaded already, in order: there is nothing to backfill.")
+                self.echo("All of it is loaded already, in order: there is nothing to backfill.")
                 return
             backfill.prepare(plan, source)
-            self.say(state.sentence(plan, source))
+            self.echo(state.sentence(plan, source))
             if jobs > 1 and readers is None:
-                self.say("One process reads the files of a bucket: --jobs is without effect.")
+                self.echo("One process reads the files of a bucket: --jobs is without effect.")
             work = backfill.Run(
                 plan,
                 source,
-                self.say,
-                lambda total: FileDisplay("Backfilling", total, self.say),
+                self.echo,
+                lambda total: FileDisplay("Backfilling", total, self.echo),
                 signals.stop_event(),
                 readers,
             )
             is_done = backfill.run(work, server)
-        loaded = f"{work.done.files:,} files with {work.done.transactions:,} transactions"
+        loaded = f"{work.progress.files:,} files with {work.progress.transactions:,} transactions"
         seconds = time.monotonic() - began
         if is_done:
-            self.say(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
+            self.echo(f"Backfilled in {seconds:.1f} s: {loaded}. The history is in place.")
         else:
-            self.say(
+            self.echo(
                 f"Stopped after {seconds:.1f} s and {loaded}. The node has what it had before; the same "
                 "command goes on, and `manage.py backfill --discard` gives the disk back."
             )

@@ -7,14 +7,14 @@ from typing import Any
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand, argument, whole
+from mirror.management.command import NodeCommand, argument, integer
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import Manifest
 
 JOBS = argument(
     "--jobs N",
     "how many files to work on at a time; by default as many as there are processors, at most 4",
-    type=whole(1, 99, "a whole number from 1 to 99"),
+    type=integer(1, 99, "a whole number from 1 to 99"),
     default=min(os.cpu_count() or 1, 4),
 )
 
@@ -44,18 +44,19 @@ class Command(NodeCommand):
         folder: Path = options["folder"]
         stopping = signals.stop_event()
         if options["check"]:
-            done = restore.check(folder, self.say, stopping, jobs=options["jobs"])
-            self.say(f"The backup is intact: {described(done)}.")
+            manifest = restore.check(folder, self.echo, stopping, jobs=options["jobs"])
+            self.echo(f"The backup is intact: {described(manifest)}.")
             return
         check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
         check_current()
-        done = dump.backup(folder, self.say, stopping, jobs=options["jobs"])
-        self.say(f"Done: {described(done)}.")
+        manifest = dump.backup(folder, self.echo, stopping, jobs=options["jobs"])
+        self.echo(f"Done: {described(manifest)}.")
 
 
-def described(done: Manifest) -> str:
-    block = f"up to block {done.block.number:,}" if done.block else "without any block"
+def described(manifest: Manifest) -> str:
+    block = f"up to block {manifest.block.number:,}" if manifest.block else "without any block"
     return (
-        f"{done.rows:,} rows of the network {done.network} {block}, in {len(done.all_files):,} files of "
-        f"{byte_size(done.bytes)}, made at {done.made} by release {done.release}"
+        f"{manifest.rows:,} rows of the network {manifest.network} {block}, in "
+        f"{len(manifest.all_files):,} files of {byte_size(manifest.bytes)}, "
+        f"made at {manifest.made} by release {manifest.release}"
     )

@@ -19,7 +19,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import BlockWriter, History
 from mirror.demo.streams.record_files import Block
-from mirror.management.command import NodeCommand, WrongUse, argument, whole
+from mirror.management.command import NodeCommand, UsageError, argument, integer
 from network import bundled
 
 _BLOCKS, _TPS, _SEED = 400, 25, 1
@@ -37,14 +37,14 @@ class DemoProgress:
     transactions: int = 0
 
 
-def _up_to(most: int) -> Callable[[str], float]:
+def _integer_up_to(high: int) -> Callable[[str], float]:
     def number(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = 0
-        if not 0 < value <= most:
-            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {most:,}")
+        if not 0 < value <= high:
+            raise ArgumentTypeError(f"{text!r} is not a number above 0, of at most {high:,}")
         return value
 
     return number
@@ -68,22 +68,22 @@ class Command(NodeCommand):
     )
     arguments = (
         argument("--out DIR", "a new or an empty folder"),
-        argument("--blocks", "number of blocks (default %(default)s)", type=whole(1), default=_BLOCKS),
+        argument("--blocks", "number of blocks (default %(default)s)", type=integer(1), default=_BLOCKS),
         argument("--tps", "transactions per second; a block is two seconds long (default %(default)s)",
-                 type=_up_to(_MAX_TPS), default=_TPS),
-        argument("--seed", "a whole number from 0 on (default %(default)s)", type=whole(0), default=_SEED),
+                 type=_integer_up_to(_MAX_TPS), default=_TPS),
+        argument("--seed", "a whole number from 0 on (default %(default)s)", type=integer(0), default=_SEED),
         argument("--hours", "spread the blocks over this many hours; by default each begins where the last "
-                 "one ends", type=_up_to(_MAX_HOURS), default=0),
+                 "one ends", type=_integer_up_to(_MAX_HOURS), default=0),
         argument("--balances MINUTES", "also write a signed balance file every so many minutes of the "
-                 "network's time", type=_up_to(_MAX_MINUTES), default=0),
+                 "network's time", type=_integer_up_to(_MAX_MINUTES), default=0),
         argument("--blocks-stream", "write blocks (HIP-1056) instead of record files, signed by all nodes "
                  "together"),
         argument("--blocks-from NUMBER", "go over from record files to blocks at this one; with the value of "
-                 "--blocks, all are record files of the same history", type=whole(0)),
+                 "--blocks, all are record files of the same history", type=integer(0)),
         argument("--serve-blocks DIR", "make nothing, but serve the blocks of a folder as a block node does, "
                  "until Ctrl-C"),
         argument("--port", "with --serve-blocks, the port of 127.0.0.1; by default any that is free, which "
-                 "is said", type=whole(0, _MAX_PORT, f"a port, a whole number up to {_MAX_PORT}"),
+                 "is said", type=integer(0, _MAX_PORT, f"a port, a whole number up to {_MAX_PORT}"),
                  default=0),
     )  # fmt: skip
 
@@ -92,18 +92,18 @@ class Command(NodeCommand):
             # Imported here, as gRPC takes memory and time that the stream needs not.
             from mirror.demo.publish.block_node import serve
 
-            serve(self.say, options["serve_blocks"], options["port"], signals.stop_event())
+            serve(self.echo, options["serve_blocks"], options["port"], signals.stop_event())
             return
         folder: Path | None = options["out"]
         if folder is None:
-            raise WrongUse("Name a folder for the stream by --out, or one with blocks by --serve-blocks.")
+            raise UsageError("Name a folder for the stream by --out, or one with blocks by --serve-blocks.")
         blocks_from = _blocks_from(options)
         history = History(
             options["blocks"], options["tps"], options["seed"], options["hours"], blocks_from=blocks_from
         )
         try:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                raise WrongUse(f"{folder} is not an empty folder: name a new one by --out.")
+                raise UsageError(f"{folder} is not an empty folder: name a new one by --out.")
             self._make(history, folder, options["balances"])
         except OSError as error:
             raise CommandError(
@@ -112,28 +112,28 @@ class Command(NodeCommand):
             ) from error
 
     def _make(self, history: History, folder: Path, minutes: float) -> None:
-        began, made = time.monotonic(), DemoProgress()
+        began, progress = time.monotonic(), DemoProgress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
-        with FileDisplay("Making", history.blocks, self.say) as display:
+        with FileDisplay("Making", history.blocks, self.echo) as display:
             for network, block in history.play(nodes()):
                 write(block)
                 if balances:
                     balances.after(network.world, block)
-                made.files, made.transactions = block.number + 1, network.counts.total()
-                display.show(made)
+                progress.files, progress.transactions = block.number + 1, network.counts.total()
+                display.show(progress)
         (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
         for kind, count in network.counts.most_common():
-            self.say(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
+            self.echo(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         with_balances = f" and {balances.files:,} balance files" if balances else ""
-        self.say(
-            f"Made {made.transactions:,} transactions in {made.files:,} blocks{with_balances} below "
+        self.echo(
+            f"Made {progress.transactions:,} transactions in {progress.files:,} blocks{with_balances} below "
             f"{folder}, in {time.monotonic() - began:.1f} s. To load them into an empty node of their own:\n"
             f"{_SETTINGS} {_INGEST} {shlex.quote(str(folder))}"
         )
         if history.blocks_from is not None:
             follows = "CUTOVER_ENABLED" if history.blocks_from else "ENABLED"
-            self.say(
+            self.echo(
                 "Or to follow them as those of a network:\n"
                 f"{_SETTINGS} SVC_MIRROR_IMPORTER_BLOCK_{follows}=true {_INGEST} --follow "
                 f"{shlex.quote(str(folder))}"
@@ -145,12 +145,12 @@ def _blocks_from(options: dict[str, Any]) -> int | None:
     first: int | None = options["blocks_from"]
     if options["blocks_stream"]:
         if first:
-            raise WrongUse("Name either --blocks-stream or --blocks-from.")
+            raise UsageError("Name either --blocks-stream or --blocks-from.")
         first = 0
     if first is not None and first > options["blocks"]:
-        raise WrongUse(f"--blocks-from: there are only {options['blocks']:,} blocks; --blocks makes more.")
+        raise UsageError(f"--blocks-from: there are only {options['blocks']:,} blocks; --blocks makes more.")
     if first is not None and options["balances"]:
-        raise WrongUse(
+        raise UsageError(
             "--balances: networks that go over to blocks write no balance files. Leave it out, or write "
             "record files."
         )

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core.db.distribution import cluster, distributing, is_distributed
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_migrated
 from mirror.operations.upgrade import remaining
@@ -30,9 +30,9 @@ class Command(NodeCommand):
     arguments = (argument("--estimate", "say what would be distributed, and distribute nothing"),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with database.ready(self.say, make=False):
+        with database.ready(self.echo, make=False):
             if not is_distributed():
-                raise WrongUse(
+                raise UsageError(
                     "SVC_MIRROR_DB_DISTRIBUTED=true has to say that the database is a coordinator of Citus, "
                     "to this command and to all others."
                 )
@@ -48,16 +48,16 @@ class Command(NodeCommand):
                 )
             with loader_lock():
                 distributed = distributing.distribute(self._show)
-        self.say(
+        self.echo(
             f"Distributed {len(distributed)} tables."
             if distributed
             else "All tables are distributed: nothing to do."
         )
 
     def _advise(self) -> None:
-        distributing.check_able()
+        distributing.check_coordinator()
         if slow := cluster.slow_workers():
-            self.say(
+            self.echo(
                 f"Set random_page_cost = 1.1 and jit = off in PostgreSQL on {', '.join(slow)}, as plans for "
                 "the node's requests are slow otherwise."
             )
@@ -65,11 +65,11 @@ class Command(NodeCommand):
     def _estimate(self) -> None:
         sizes, machines = distributing.sizes(), len(cluster.workers())
         for table, size in sizes.items():
-            self.say(f"  {table:<44} {byte_size(size):>12}")
-        self.say(
+            self.echo(f"  {table:<44} {byte_size(size):>12}")
+        self.echo(
             f"{len(sizes)} tables of {byte_size(sum(sizes.values()))} would be distributed over {machines} "
             "machines."
         )
 
     def _show(self, table: str) -> None:
-        self.say(f"Distributing {table}.")
+        self.echo(f"Distributing {table}.")

@@ -1,18 +1,18 @@
-"""`manage.py drop`: drop old months of the tables that are divided by month."""
+"""`manage.py drop`: drop old months of the tables that are partitioned by month."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from mirror.core.db import statements
 from mirror.core.db.partitions import dropping
-from mirror.core.db.partitions.catalogue import TIME, divided_tables
+from mirror.core.db.partitions.catalogue import TIME, partitioned_tables
 from mirror.core.db.partitions.dropping import ExpiredPartition
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
-from mirror.core.values.timestamp import month_start, of_instant
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.core.values.timestamp import month_start, parse_iso
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
 from mirror.operations.retention import pruning
@@ -21,8 +21,8 @@ from mirror.operations.retention import pruning
 class Command(NodeCommand):
     help = (
         "Drop the transactions of old months, for good, while the node answers and loads. Only tables that "
-        "are divided by month lose rows (see SVC_MIRROR_DB_PARTITIONS). Entities, tokens, balances, blocks "
-        "and the state of contracts stay."
+        "are partitioned by month lose rows (see SVC_MIRROR_DB_PARTITIONS). Entities, tokens, balances, "
+        "blocks and the state of contracts stay."
     )
     when = "Use it to make room on the disk. It takes milliseconds for each table."
     examples = (
@@ -36,22 +36,22 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         first = _month(options["before"])
-        with database.ready(self.say):
+        with database.ready(self.echo):
             check_current()
             _check(first)
-            old = dropping.before(first)
-            drop(old, self.say, estimate=options["estimate"])
+            old = dropping.expired(first)
+            drop(old, self.echo, estimate=options["estimate"])
 
 
-def drop(old: list[ExpiredPartition], say: Callable[[str], None], *, estimate: bool) -> None:
+def drop(old: list[ExpiredPartition], echo: Echo, *, estimate: bool) -> None:
     if estimate:
         for partition in old:
-            say(f"  {partition.partition.name:<44} {byte_size(partition.bytes):>12}")
-        say(f"{len(old)} partitions of {_size(old)} would be dropped.")
-    elif dropped := pruning.drop(old, lambda partition: say(f"Dropped {partition.partition.name}.")):
-        say(f"Dropped {len(dropped)} partitions of {_size(dropped)}.")
+            echo(f"  {partition.partition.name:<44} {byte_size(partition.bytes):>12}")
+        echo(f"{len(old)} partitions of {_size(old)} would be dropped.")
+    elif dropped := pruning.drop(old, lambda partition: echo(f"Dropped {partition.partition.name}.")):
+        echo(f"Dropped {len(dropped)} partitions of {_size(dropped)}.")
     else:
-        say("No partition is that old: nothing to drop.")
+        echo("No partition is that old: nothing to drop.")
 
 
 def _size(partitions: list[ExpiredPartition]) -> str:
@@ -60,17 +60,17 @@ def _size(partitions: list[ExpiredPartition]) -> str:
 
 def _month(text: str) -> int:
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", text):
-        raise WrongUse(f"--before {text} is no month such as 2024-06.")
-    return of_instant(f"{text}-01")
+        raise UsageError(f"--before {text} is no month such as 2024-06.")
+    return parse_iso(f"{text}-01")
 
 
 def _check(first: int) -> None:
-    """Raise CommandError if nothing is divided, or the month of the last transaction would go."""
-    if not divided_tables():
+    """Raise CommandError if nothing is partitioned, or the month of the last transaction would go."""
+    if not partitioned_tables():
         raise CommandError(
-            "The tables are not divided by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
-            "divide them."
+            "The tables are not partitioned by month: SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` "
+            "partition them."
         )
     last = statements.value(f"select max({TIME}) from transaction")
     if last is None or first > month_start(last):
-        raise WrongUse("The month of the last transaction stays: name it, or one before it.")
+        raise UsageError("The month of the last transaction stays: name it, or one before it.")

@@ -31,10 +31,10 @@ class Command(NodeCommand):
 
         timeouts.use(timeouts.LOADER)
         check_current()
-        for count in applying.apply(options["folder"], self.say):
+        for count in applying.apply(options["folder"], self.echo):
             known = KNOWN.get(count.part)
             of = f" of {known:,}" if known is not None else ""
             missing = f"; {known - count.loaded:,} are missing" if known and known > count.loaded else ""
             if missing and count.outside:
                 missing += f", {count.outside:,} of them outside of what is loaded"
-            self.say(f"{count.part.capitalize()}: {count.loaded:,}{of}, {count.added:,} new{missing}.")
+            self.echo(f"{count.part.capitalize()}: {count.loaded:,}{of}, {count.added:,} new{missing}.")

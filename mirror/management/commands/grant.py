@@ -34,7 +34,7 @@ class Command(NodeCommand):
         check_current()
         password = reader_role.new_password() if has_passwords else None
         is_new = reader_role.grant(role, password=password)
-        variable = config.described(reader_role.SETTING).variable
+        variable = config.lookup(reader_role.SETTING).variable
         if password is None:
             cure = f"{variable}={role} has the web server use it."
         elif is_new:
@@ -46,7 +46,7 @@ class Command(NodeCommand):
             cure = (
                 f"It was there already, and has the password that it had: {variable}={_url(role, 'PASSWORD')}"
             )
-        self.say(f"{role} may read every table. {cure}")
+        self.echo(f"{role} may read every table. {cure}")
 
 
 def _url(role: str, password: str) -> str:

@@ -17,7 +17,7 @@ from mirror.core.db.reading import timeouts
 from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
 from mirror.node.loading.files import FileLoad, import_files
@@ -76,7 +76,7 @@ class Command(NodeCommand):
         chosen = list(map(filters.parse_option, options["filter"]))
         with config.overridden({"importer.parser.include": filters.setting(chosen)} if chosen else {}):
             if chosen:
-                self.say(filters.sentence(chosen))
+                self.echo(filters.sentence(chosen))
             self._ingest(options)
 
     def _ingest(self, options: dict[str, Any]) -> None:
@@ -84,15 +84,15 @@ class Command(NodeCommand):
             self._follow(options)
             return
         if options["start"] or options["until"]:
-            raise WrongUse("--from and --until go with --follow.")
+            raise UsageError("--from and --until go with --follow.")
         if not options["paths"]:
-            raise WrongUse("Name folders or files to load, or use --follow.")
+            raise UsageError("Name folders or files to load, or use --follow.")
         try:
             files = find_record_files(map(Path, options["paths"]))
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         if not files:
-            raise WrongUse(
+            raise UsageError(
                 "There is no record file (*.rcd, *.rcd.gz) and no block (*.blk.gz, *.blk.zstd) in the given "
                 "folders."
             )
@@ -104,75 +104,77 @@ class Command(NodeCommand):
             ExitStack() as stack,
             # Before anything starts a thread: the readers are copies of this process.
             readers_for(sum(file.stored_bytes for file in files)) as readers,
-            database.ready(self.say) as server,
-            FileDisplay("Loading", len(files), self.say) as display,
+            database.ready(self.echo) as server,
+            FileDisplay("Loading", len(files), self.echo) as display,
         ):
-            counts.begin("loader")
-            make_tables(self.say)
-            remaining.say_pending(self.say)
+            counts.start_writing("loader")
+            make_tables(self.echo)
+            remaining.report_pending(self.echo)
             book = None if options["without_signatures"] else bundled.demo_address_book(files)
             trust = None if options["without_signatures"] else Trust(book)
-            chosen, balances = start_point.of_files(
-                map(Path, options["paths"]), files, book, signed=trust is not None, say=self.say
+            chosen, balances = start_point.from_files(
+                map(Path, options["paths"]), files, book, signed=trust is not None, echo=self.echo
             )
             if balances and not config.value("importer.startDate"):
                 # The address book of that time is the first one.
-                since = {"importer.startDate": start_point.date_of(balances.last + 1)}
+                since = {"importer.startDate": start_point.date_text(balances.last + 1)}
                 stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
-            done = import_files(load, display.show, signals.stop_event(), server)
-        self.say(_summary(done, len(chosen), time.monotonic() - began))
+            progress = import_files(load, display.show, signals.stop_event(), server)
+        self.echo(_summary(progress, len(chosen), time.monotonic() - began))
 
     def _estimate(self, expected: Estimate, *, paid: bool = False) -> None:
         for line in estimates.lines(expected, paid=paid):
-            self.say(line)
+            self.echo(line)
 
     def _follow(self, options: dict[str, Any]) -> None:
         if len(options["paths"]) > 1 or options["allow_gap"] or options["without_signatures"]:
-            raise WrongUse("--follow takes one location, and neither --allow-gap nor --without-signatures.")
+            raise UsageError("--follow takes one location, and neither --allow-gap nor --without-signatures.")
         location = "".join(options["paths"])
         if options["estimate"]:
             expected = following.estimate(location, options["start"], options["until"])
             self._estimate(expected, paid=is_paid(location))
             return
         began = time.monotonic()
-        with database.ready(self.say) as server:
-            counts.begin("loader")
-            make_tables(self.say)
-            remaining.say_pending(self.say)
-            with pruning.in_thread(self.say):
+        with database.ready(self.echo) as server:
+            counts.start_writing("loader")
+            make_tables(self.echo)
+            remaining.report_pending(self.echo)
+            with pruning.in_thread(self.echo):
                 span = {"start": options["start"], "until": options["until"]}
-                done = following.follow(self.say, signals.stop_event(), location, **span, server=server)
-        total = done.files + done.skipped
-        self.say(_summary(done, total, time.monotonic() - began) if total else "Stopped: nothing was loaded.")
+                progress = following.follow(self.echo, signals.stop_event(), location, **span, server=server)
+        total = progress.files + progress.skipped
+        self.echo(
+            _summary(progress, total, time.monotonic() - began) if total else "Stopped: nothing was loaded."
+        )
 
 
-def _summary(done: pipeline.Progress, total: int, seconds: float) -> str:
-    if not done.files:
-        return f"Nothing new: all {done.skipped:,} files were loaded before."
-    rate = done.transactions / seconds if seconds else 0
+def _summary(progress: pipeline.Progress, total: int, seconds: float) -> str:
+    if not progress.files:
+        return f"Nothing new: all {progress.skipped:,} files were loaded before."
+    rate = progress.transactions / seconds if seconds else 0
     sentence = (
-        f"Loaded {done.files:,} files with {done.transactions:,} transactions "
+        f"Loaded {progress.files:,} files with {progress.transactions:,} transactions "
         f"in {seconds:.1f} s ({rate:,.0f} transactions per second)"
     )
-    if done.skipped:
-        sentence += f"; {done.skipped:,} were loaded before"
-    if done.files + done.skipped < total:
-        sentence += f"; stopped as asked, {total - done.files - done.skipped:,} files are left"
-    return f"{sentence}. {_proof(done)}"
+    if progress.skipped:
+        sentence += f"; {progress.skipped:,} were loaded before"
+    if progress.files + progress.skipped < total:
+        sentence += f"; stopped as asked, {total - progress.files - progress.skipped:,} files are left"
+    return f"{sentence}. {_proof(progress)}"
 
 
-def _proof(done: pipeline.Progress) -> str:
-    by_nodes, nodes = done.verified - done.proved, len(done.signed_by)
-    verified = f"{done.proved:,} blocks were verified by threshold signatures"
+def _proof(progress: pipeline.Progress) -> str:
+    by_nodes, nodes = progress.verified - progress.proved, len(progress.signed_by)
+    verified = f"{progress.proved:,} blocks were verified by threshold signatures"
     if by_nodes:
         verified = f"{by_nodes:,} files were verified by signatures of {nodes} nodes"
-    if by_nodes and done.proved:
-        verified += f" and {done.proved:,} by threshold signatures"
+    if by_nodes and progress.proved:
+        verified += f" and {progress.proved:,} by threshold signatures"
     unsigned = "held together by the chain of hashes alone"
-    if not done.verified:
+    if not progress.verified:
         return f"No signature was checked: they are {unsigned}."
-    if done.verified == done.files:
-        return f"All files: {verified}." if by_nodes and done.proved else f"All {verified}."
-    return f"{verified}; {done.files - done.verified:,} were not, and are {unsigned}."
+    if progress.verified == progress.files:
+        return f"All files: {verified}." if by_nodes and progress.proved else f"All {verified}."
+    return f"{verified}; {progress.files - progress.verified:,} were not, and are {unsigned}."

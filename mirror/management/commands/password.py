@@ -31,4 +31,4 @@ class Command(NodeCommand):
         to_file = name == access.ADMIN and not options["print"]
         password = access.new_password(settings.DATA_DIR, name, to_file=to_file)
         where = f"in {access.password_file(settings.DATA_DIR)}" if to_file else password
-        self.say(f"The new password of {name} is {where}. Sessions with the old one have ended.")
+        self.echo(f"The new password of {name} is {where}. Sessions with the old one have ended.")

@@ -21,7 +21,7 @@ from mirror.core.values import timestamp, transaction_id
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.timestamp import InvalidTimestamp
 from mirror.core.values.transaction_id import InvalidTransactionId
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 
 _TIME = r"\d+(\.\d{1,9})?"
 
@@ -55,44 +55,44 @@ class Command(NodeCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        place = _find(options["id"], options["nonce"], options["scheduled"])
-        at = timestamp.text(place.consensus_timestamp)
+        location = _find(options["id"], options["nonce"], options["scheduled"])
+        at = timestamp.text(location.consensus_timestamp)
         try:
-            made = _document(place)
+            document = _document(location)
         except NoProof as error:
             details = f": {error.details}" if isinstance(error, NotFetched) and error.details else ""
             raise CommandError(f"{str(error).rstrip('.')}{details}.") from error
         ledger = ledgers.published()
-        trusted = Trusted(ledger=ledger) if place.file.is_block else Trusted()
+        trusted = Trusted(ledger=ledger) if location.file.is_block else Trusted()
         expected = _expected(options["id"], options["nonce"], options["scheduled"])
         try:
             # What the database says has to be what the files say.
-            found = verify(_written({**made, "consensus_timestamp": at}), trusted, expected)
+            found = verify(_written({**document, "consensus_timestamp": at}), trusted, expected)
             named = {"transaction_id": found.transaction.transaction_id}
-            written = _written({**made, "consensus_timestamp": at, **named})
+            written = _written({**document, "consensus_timestamp": at, **named})
             verdict = verify(written, trusted)
         except NotProved as error:
             raise CommandError(f"The files of the transaction do not prove it. {error}") from error
         path = options["out"] or Path(f"proof-{at}.json")
         _write(path, written)
         for line in verdict.lines():
-            self.say(line)
-        self.say(f"The proof is in {path} ({len(written):,} bytes).")
+            self.echo(line)
+        self.echo(f"The proof is in {path} ({len(written):,} bytes).")
         if options["publication"]:
             if ledger is None:
                 raise CommandError("The network has published no ledger yet, so there is none to write.")
             _write(options["publication"], identity.publication(ledger))
-            self.say(f"What the network has published of its ledger is in {options['publication']}.")
+            self.echo(f"What the network has published of its ledger is in {options['publication']}.")
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)
 
 
-def _document(place: Place) -> Mapping[str, object]:
+def _document(location: Place) -> Mapping[str, object]:
     """Return the proof, of a block that only block nodes have as well. Errors: NoProof."""
     try:
-        return state_proof.document(place)
+        return state_proof.document(location)
     except NotFetched:
-        file = place.file
+        file = location.file
         if not file.block_hash:
             raise
         # The client of block nodes takes long to import.
@@ -101,7 +101,7 @@ def _document(place: Place) -> Mapping[str, object]:
         block = fetch_block(file.number, file.block_hash)
         if block is None:
             raise
-        return state_proof.document(place._replace(file=file._replace(content=block)))
+        return state_proof.document(location._replace(file=file._replace(content=block)))
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -125,7 +125,7 @@ def _find(text: str, nonce: int, scheduled: bool) -> Place:
             at = _time_of(text, payer, valid_start, nonce, scheduled)
         return state_proof.at_time(at)
     except (InvalidTransactionId, InvalidTimestamp, InvalidEntityId) as error:
-        raise WrongUse(
+        raise UsageError(
             f"{text!r} is neither a transaction id, such as 0.0.1001-1700000000-000000001, nor a consensus "
             "timestamp, such as 1700000003.000000001."
         ) from error

@@ -12,7 +12,7 @@ from mirror.operations.retention import plan
 class Command(NodeCommand):
     help = (
         "Drop transactions that are older than the settings of retention keep, for good. The node answers "
-        "and loads meanwhile. Only tables that are divided by month lose rows (see "
+        "and loads meanwhile. Only tables that are partitioned by month lose rows (see "
         "SVC_MIRROR_DB_PARTITIONS), and only whole months go. Entities, tokens, balances, blocks and the "
         "state of contracts stay."
     )
@@ -36,15 +36,15 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         check_current()
         planned = plan.plan(self._periods(options))
-        if planned.whole:
-            self.say(f"Not divided by month, and therefore left: {', '.join(planned.whole)}.")
-        drop(planned.old, self.say, estimate=options["estimate"])
+        if planned.unpartitioned:
+            self.echo(f"Not partitioned by month, and therefore left: {', '.join(planned.unpartitioned)}.")
+        drop(planned.expired, self.echo, estimate=options["estimate"])
 
     def _periods(self, options: dict[str, Any]) -> dict[str, float]:
         """Return the retention periods (s) of the tables of the options, or of the settings."""
         by_table = plan.periods()
         option = options["period"]
-        period = None if option is None else plan.period_of("--period", option)
+        period = None if option is None else plan.parse_period("--period", option)
         if not options["table"]:
             return dict.fromkeys(by_table, period) if period else by_table
         parts = [text.partition("=") for text in options["table"]]
@@ -55,6 +55,6 @@ class Command(NodeCommand):
         return {
             table: (period or by_table.get(table, default))
             if text is None
-            else plan.period_of("--table", text)
+            else plan.parse_period("--table", text)
             for table, text in named.items()
         }

@@ -13,7 +13,7 @@ from ledger.ingest.trusted_nodes import Trust
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from mirror.core.db.reading import timeouts
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current
 
 
@@ -43,7 +43,7 @@ class Command(NodeCommand):
         timeouts.use(timeouts.LOADER)
         if not options["paths"] or any("://" in path for path in options["paths"]):
             if len(options["paths"]) > 1 or options["without_signatures"]:
-                raise WrongUse(
+                raise UsageError(
                     "A bucket stands alone, and its files are verified: leave out --without-signatures."
                 )
             self._compare_newest("".join(options["paths"]))
@@ -61,20 +61,20 @@ class Command(NodeCommand):
             raise CommandError(
                 f"There is no balance file of the last day that is loaded in {download.bucket.location}."
             )
-        self.say(found.sentence)
+        self.echo(found.sentence)
         if found.outcome is not Outcome.EQUAL:
             raise CommandError("The balances differ from this node: see the table balance_difference.")
 
     def _compare(self, paths: Sequence[Path], *, signed: bool) -> None:
         for path in paths:
             if not path.exists():
-                raise WrongUse(f"{path} does not exist.")
+                raise UsageError(f"{path} does not exist.")
         try:
             files = find_balance_files(paths)
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         if not files:
-            raise WrongUse(
+            raise UsageError(
                 "There is no balance file (*_Balances.csv, *_Balances.pb.gz) in the given folders."
             )
         check_current()
@@ -85,9 +85,9 @@ class Command(NodeCommand):
                 file, _ = balance_file.read(trust.quorum_at(balance_file.instant) if trust else None)
                 result = reconcile(file)
             except NotComparable as problem:
-                self.say(f"Not compared: {problem}")
+                self.echo(f"Not compared: {problem}")
                 continue
-            self.say(result.sentence)
+            self.echo(result.sentence)
             compared += 1
             different += result.outcome is not Outcome.EQUAL
         if different:
@@ -95,4 +95,4 @@ class Command(NodeCommand):
                 f"{different:,} of {compared:,} balance files differ from this node: see the table "
                 "balance_difference."
             )
-        self.say(f"{compared:,} of {len(files):,} balance files were compared, and none differs.")
+        self.echo(f"{compared:,} of {len(files):,} balance files were compared, and none differs.")

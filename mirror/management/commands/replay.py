@@ -12,7 +12,7 @@ from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
-from mirror.management.command import SPAN, NodeCommand, WrongUse, argument
+from mirror.management.command import SPAN, NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
@@ -46,7 +46,7 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["processes"] < 1:
-            raise WrongUse("--processes has to be at least 1.")
+            raise UsageError("--processes has to be at least 1.")
         check_current()
         try:
             self._replay(_range(options), options)
@@ -56,34 +56,34 @@ class Command(NodeCommand):
     def _replay(self, range: Range, options: dict[str, Any]) -> None:
         total = run.count(range)
         if not total:
-            raise WrongUse("There is no contract transaction in that range.")
+            raise UsageError("There is no contract transaction in that range.")
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
-        progress = _Progress(self.say, total, options["save"])
+        progress = _Progress(self.echo, total, options["save"])
         totals = run.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
-            self.say(line)
-        self._sum_up(totals, progress.pace.seconds)
+            self.echo(line)
+        self._summarize(totals, progress.pace.seconds)
 
-    def _sum_up(self, totals: Totals, seconds: float) -> None:
+    def _summarize(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
             total = totals.left_out.total()
-            self.say(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
+            self.echo(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
             return
         transactions = f"{replayed:,} replayed contract transactions"
         if left_out := totals.left_out.total():
             transactions += f" ({left_out:,} more could not be replayed)"
         if matching < replayed:
             raise CommandError(f"{replayed - matching:,} of {transactions} differ from what was recorded.")
-        self.say(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
+        self.echo(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
 
 
 class _Progress:
     """Progress as lines, among them one for every mismatch, which is also saved if there is a folder."""
 
-    def __init__(self, say: Any, total: int, folder: Path | None) -> None:
-        self._say, self._total, self._folder = say, total, folder
+    def __init__(self, echo: Any, total: int, folder: Path | None) -> None:
+        self._echo, self._total, self._folder = echo, total, folder
         self._done = self._different = 0
         self.pace = Pace()
 
@@ -91,11 +91,11 @@ class _Progress:
         self._done += 1
         if replayed.differences:
             self._different += 1
-            self._say(_mismatch(replayed))
+            self._echo(_mismatch(replayed))
             self._save(replayed)
         if self.pace.is_due():
             seconds = self.pace.seconds
-            self._say(
+            self._echo(
                 f"{self._done:,} of {self._total:,} contract transactions, {self._different:,} differ, "
                 f"{self._done / seconds:,.0f} per second{time_left(self._done, self._total, seconds)}"
             )
@@ -113,7 +113,9 @@ def _range(options: dict[str, Any]) -> Range:
         try:
             contract = entity_id.parse(options["contract"], *config.shard_and_realm())
         except entity_id.InvalidEntityId:
-            raise WrongUse(f"{options['contract']!r} is not the id of a contract such as 0.0.1234.") from None
+            raise UsageError(
+                f"{options['contract']!r} is not the id of a contract such as 0.0.1234."
+            ) from None
     first = time_of(options["start"]) if options["start"] else 0
     last = time_of(options["end"], end=True) if options["end"] else MAX_INT64
     return Range(first, last, contract)

@@ -23,11 +23,11 @@ class Command(NodeCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument(
+        group = parser.add_mutually_exclusive_group(required=True)
+        group.add_argument(
             "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of `manage.py backup`"
         )
-        what.add_argument("--undo", action="store_true", help="empty the database of an unfinished restore")
+        group.add_argument("--undo", action="store_true", help="empty the database of an unfinished restore")
         parser.add_argument(JOBS.name, **JOBS.details)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,20 +36,20 @@ class Command(NodeCommand):
 
         check_single("restore", "restore into a single one, and `manage.py distribute` it")
         if options["undo"]:
-            restore.undo(self.say, signals.stop_event())
-            self.say("Undone: the database is empty again.")
+            restore.undo(self.echo, signals.stop_event())
+            self.echo("Undone: the database is empty again.")
             return
-        done = restore.restore(options["folder"], self.say, signals.stop_event(), jobs=options["jobs"])
-        for name, text in _differing(done, dump.settings_in_force()):
-            self.say(f"The node of the backup had another value of {name}: {text or 'the default'}.")
-        self.say(f"Done: {described(done)}. `manage.py up` goes on with the stream.")
+        manifest = restore.restore(options["folder"], self.echo, signals.stop_event(), jobs=options["jobs"])
+        for name, text in _differing(manifest, dump.settings_in_force()):
+            self.echo(f"The node of the backup had another value of {name}: {text or 'the default'}.")
+        self.echo(f"Done: {described(manifest)}. `manage.py up` goes on with the stream.")
 
 
-def _differing(done: Manifest, here: dict[str, str]) -> list[tuple[str, str]]:
+def _differing(manifest: Manifest, here: dict[str, str]) -> list[tuple[str, str]]:
     """Return the settings of the backed-up node that this one has otherwise, but for its places and ports."""
-    names = sorted(done.settings.keys() | here.keys())
+    names = sorted(manifest.settings.keys() | here.keys())
     return [
-        (name, done.settings.get(name, ""))
+        (name, manifest.settings.get(name, ""))
         for name in names
-        if done.settings.get(name) != here.get(name) and name.partition(".")[0] not in ("data", "web")
+        if manifest.settings.get(name) != here.get(name) and name.partition(".")[0] not in ("data", "web")
     ]

@@ -18,4 +18,4 @@ class Command(NodeCommand):
     examples = (("serve-grpc", "The gRPC API at the port of SVC_MIRROR_GRPC_PORT, on SVC_MIRROR_WEB_HOST."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        up.serve_grpc(self.say)
+        up.serve_grpc(self.echo)

@@ -20,4 +20,4 @@ class Command(NodeCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        up.serve(self.say)
+        up.serve(self.echo)

@@ -27,4 +27,4 @@ class Command(NodeCommand):
         if options["format"] == "markdown":
             self.stdout.write(as_markdown(), ending="")
         else:
-            self.say(as_text(config.values()))
+            self.echo(as_text(config.values()))

@@ -6,7 +6,7 @@ from typing import Any
 from mirror.core import config
 from mirror.core.processes import signals
 from mirror.core.values import entity_id
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.management.commands.backup import JOBS, described
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import SNAPSHOT
@@ -50,17 +50,20 @@ class Command(NodeCommand):
         from mirror.operations.snapshot import dump
 
         folder, action, jobs = options["folder"], options["action"], options["jobs"]
-        stopping, say = signals.stop_event(), self.say
+        stopping, echo = signals.stop_event(), self.echo
         if options["entities"] and action != "save":
-            raise WrongUse("--entities goes with `snapshot save`.")
+            raise UsageError("--entities goes with `snapshot save`.")
         if action == "check":
-            done = restore.check(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
-            say(f"The snapshot is intact: {described(done)}.")
+            manifest = restore.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+            echo(f"The snapshot is intact: {described(manifest)}.")
             return
         if action == "save":
             check_current()
-            done = dump.save(folder, say, stopping, jobs=jobs, entities=options["entities"])
-            say(f"Done: {described(done)}.")
+            manifest = dump.save(folder, echo, stopping, jobs=jobs, entities=options["entities"])
+            echo(f"Done: {described(manifest)}.")
             return
-        done = restore.restore(folder, say, stopping, jobs=jobs, kind=SNAPSHOT)
-        say(f"Done: {described(done)}. `manage.py ingest --follow` and `manage.py up` go on with the stream.")
+        manifest = restore.restore(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+        echo(
+            f"Done: {described(manifest)}. `manage.py ingest --follow` and "
+            "`manage.py up` go on with the stream."
+        )

@@ -49,45 +49,45 @@ class Command(NodeCommand):
             sys.exit(error.exit_code)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with at_most(_PATIENCE_SECONDS):
+        with time_limit(_PATIENCE_SECONDS):
             check_current()
             now = status.read()
-            held = inventory.read(now)
+            stock = inventory.read(now)
             backfill = state.read()
-        answer = probe.answer()
+        answer = probe.probe()
         if options["json"]:
-            facts = now.json | held.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
+            facts = now.json | stock.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
             self._write_json(facts | {"backfill": backfill and backfill.json})
         else:
             last = [("Backfill", backfill.sentence)] if backfill else []
             if state_of_grpc := grpc.state():
                 last.insert(0, ("gRPC server", state_of_grpc["text"]))
-            self._show(now, [*held.lines(now), ("Web server", answer.text), *last])
-        if now.needs_help:
+            self._show(now, [*stock.lines(now), ("Web server", answer.text), *last])
+        if now.needs_operator:
             sys.exit(1)
 
     def _show(self, now: Status, pairs: Sequence[tuple[str, str]]) -> None:
         sentence = now.sentence
         if self.stdout.isatty():
             sentence = textwrap.fill(sentence, shutil.get_terminal_size().columns, break_long_words=False)
-        self.say(f"{self._colour(now)(sentence)}\n\n")
+        self.echo(f"{self._colour(now)(sentence)}\n\n")
         width = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:
-            self.say(f"  {heading:<{width}}  {text}")
+            self.echo(f"  {heading:<{width}}  {text}")
 
     def _colour(self, now: Status) -> Callable[[str], str]:
         """Return what colours the sentence; where no terminal shows it, that leaves it as it is."""
-        if now.needs_help:
+        if now.needs_operator:
             return self.style.ERROR
         well = now.state in (State.UP_TO_DATE, State.LOADING, State.STARTING)
         return self.style.SUCCESS if well else self.style.WARNING
 
     def _write_json(self, facts: dict[str, Any]) -> None:
-        self.say(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
+        self.echo(json.dumps(facts, indent=2, default=str, ensure_ascii=False))
 
 
 @contextmanager
-def at_most(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise OperatorError if the block takes too long: a database that hangs says nothing by itself."""
 
     def give_up(*_: object) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start import up as node
 
 
@@ -31,9 +31,9 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["block_node"] and not options["live"]:
-            raise WrongUse("--block-node says how the demo network goes on: it needs --live.")
+            raise UsageError("--block-node says how the demo network goes on: it needs --live.")
         node.up(
-            self.say,
+            self.echo,
             live=options["live"],
             block_node=options["block_node"],
             sdk=options["sdk_ports"],

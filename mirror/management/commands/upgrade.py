@@ -23,16 +23,16 @@ class Command(NodeCommand):
     examples = (("upgrade", "Changes what is left to change, and says so when nothing is."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with database.ready(self.say) as server:
-            make_tables(self.say)
+        with database.ready(self.echo) as server:
+            make_tables(self.echo)
             if not remaining.names():
-                self.say("Nothing to do: no row of an older release is left to change.")
+                self.echo("Nothing to do: no row of an older release is left to change.")
                 return
-            files.begin("upgrade")
-            with shown(self.say) as show:
-                done = runner.run(show, signals.stop_event(), server.start_again if server else None)
-        self.say(
+            files.start_writing("upgrade")
+            with shown(self.echo) as show:
+                is_done = runner.run(show, signals.stop_event(), server.ensure_up if server else None)
+        self.echo(
             "Done: all rows are as this release writes them."
-            if done
+            if is_done
             else "Stopped as asked: `manage.py upgrade` goes on from here."
         )

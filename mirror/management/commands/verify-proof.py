@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from mirror.management.command import NodeCommand, WrongUse, argument
+from mirror.management.command import NodeCommand, UsageError, argument
 
 
 class Command(NodeCommand):
@@ -60,13 +60,13 @@ class Command(NodeCommand):
             verdict = verify(_read(options["proof"]), trusted, expected)
         except NotProved as refused:
             if options["json"]:
-                self.say(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
+                self.echo(json.dumps({"proved": False, "step": refused.step, "cause": refused.cause}))
             raise CommandError(str(refused), returncode=1) from None
         if options["json"]:
-            self.say(json.dumps(verdict.json(), indent=2))
+            self.echo(json.dumps(verdict.json(), indent=2))
         else:
             for line in verdict.lines():
-                self.say(printable(line))
+                self.echo(printable(line))
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)
 
@@ -79,7 +79,7 @@ def _ledger_id(text: str) -> bytes:
     except ValueError:
         data = b""
     if len(data) != ID_LENGTH:
-        raise WrongUse(f"--ledger-id: {text!r} is no ledger id, which has {2 * ID_LENGTH} hex digits.")
+        raise UsageError(f"--ledger-id: {text!r} is no ledger id, which has {2 * ID_LENGTH} hex digits.")
     return data
 
 
@@ -90,7 +90,7 @@ def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
 
     if text is None:
         if nonce or scheduled:
-            raise WrongUse("--nonce and --scheduled tell which transaction of an --id.")
+            raise UsageError("--nonce and --scheduled tell which transaction of an --id.")
         return None
     return Expected(transaction_id.with_dashes(text), nonce, scheduled)
 
@@ -115,7 +115,7 @@ def _stakes(pages: list[Path]) -> dict[int, int]:
                 int(node["node_id"]): int(node["stake"]) for node in nodes if node["stake"] is not None
             }
         except (NotProved, ValueError, TypeError, KeyError, OverflowError) as error:
-            raise WrongUse(f"--stakes: {path} is no answer of /api/v1/network/nodes.") from error
+            raise UsageError(f"--stakes: {path} is no answer of /api/v1/network/nodes.") from error
     return stakes
 
 
@@ -125,4 +125,4 @@ def _publication(path: Path) -> Any:
     try:
         return read_publication(_read(path))
     except NoPublication as error:
-        raise WrongUse(f"--ledger: {path} {error}.") from error
+        raise UsageError(f"--ledger: {path} {error}.") from error

@@ -14,7 +14,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.processes.progress import FileDisplay
-from mirror.management.command import SPAN, NodeCommand, WrongUse, argument
+from mirror.management.command import SPAN, NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current
 from network import bundled
 
@@ -55,26 +55,26 @@ class Command(NodeCommand):
             end = time_of(options["end"], end=True) if options["end"] else None
             chosen = within(files, start, end)
         except StreamFileError as error:
-            raise WrongUse(str(error)) from error
+            raise UsageError(str(error)) from error
         if not chosen:
-            raise WrongUse(
+            raise UsageError(
                 "There is no record file or block in the given folders"
                 + (" of that range." if files else ".")
             )
         check_current()
         trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
-        with FileDisplay("Verifying", len(chosen), self.say) as display:
+        with FileDisplay("Verifying", len(chosen), self.echo) as display:
             verification = Verification(
-                trust=trust, found=lambda finding: display.say(str(finding)), report=display.show
+                trust=trust, found=lambda finding: display.echo(str(finding)), report=display.show
             )
             signal.signal(signal.SIGTERM, lambda *_: verification.stop())
             signal.signal(signal.SIGINT, lambda *_: verification.stop())
             checked = verification.run(chosen)
-        self._sum_up(checked, len(chosen))
+        self._summarize(checked, len(chosen))
 
-    def _sum_up(self, checked: Checked, total: int) -> None:
+    def _summarize(self, checked: Checked, total: int) -> None:
         for span in checked.not_loaded:
-            self.say(f"Not loaded, so not compared: {span}.")
+            self.echo(f"Not loaded, so not compared: {span}.")
         sentence = f"{checked.files:,} files with {checked.transactions:,} transactions"
         if checked.files < total:
             sentence += f" (stopped as asked, {total - checked.files:,} are left)"
@@ -94,4 +94,4 @@ class Command(NodeCommand):
                 f"loaded file. Nothing else is wrong with {sentence}, {signed}."
             )
         stored = "the others stored as they are" if outside else "stored as they are"
-        self.say(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")
+        self.echo(f"Nothing wrong with {sentence}, {signed}: intact, in order, and {stored}.")

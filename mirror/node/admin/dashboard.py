@@ -102,12 +102,12 @@ class Incident:
 
 def charts(status: Status) -> Iterator[Chart]:
     if status.block is not None:
-        yield from _of_blocks(status.block.consensus_end)
-        yield from _of_transactions()
-    yield from _of_node(following=bool(status.loader and status.loader["following"]))
+        yield from _block_charts(status.block.consensus_end)
+        yield from _transaction_chart()
+    yield from _node_charts(following=bool(status.loader and status.loader["following"]))
 
 
-def _of_blocks(last: int) -> Iterator[Chart]:
+def _block_charts(last: int) -> Iterator[Chart]:
     step = HOURS * 3600 // _POINTS * NANOS_PER_SECOND
     parameters = {"first": last - _POINTS * step, "last": last, "step": step, "most": _MAX_BLOCKS}
     rows = {ago: (count, seconds) for ago, count, seconds in statements.rows(_BLOCKS, parameters)}
@@ -130,22 +130,22 @@ def _of_blocks(last: int) -> Iterator[Chart]:
     yield Chart("Time between blocks, in seconds", words, "line", labels, [("Seconds", every)])
 
 
-def _of_transactions() -> Iterator[Chart]:
+def _transaction_chart() -> Iterator[Chart]:
     rows = statements.rows(_TYPES, [sorted(result_codes.SUCCESS), LATEST_TRANSACTIONS])
     if not rows:
         return
     total, failed = sum(count for _, count, _ in rows), sum(failures for *_, failures in rows)
-    shown = rows[:_MAX_TYPES]
+    top_rows = rows[:_MAX_TYPES]
     yield Chart(
         "Types of transactions, and failures",
         f"Of the latest {_counted(total, 'transaction')}, {failed:,} failed ({failed / total:.1%}).",
         "bar",
-        [transaction_types.name(number) for number, *_ in shown],
-        [("All", [count for _, count, _ in shown]), ("Failed", [failures for *_, failures in shown])],
+        [transaction_types.name(number) for number, *_ in top_rows],
+        [("All", [count for _, count, _ in top_rows]), ("Failed", [failures for *_, failures in top_rows])],
     )
 
 
-def _of_node(*, following: bool) -> Iterator[Chart]:
+def _node_charts(*, following: bool) -> Iterator[Chart]:
     since = datetime.fromtimestamp(clock.now_ns() // NANOS_PER_SECOND, UTC) - timedelta(hours=HOURS)
     # Index: the primary key (minute).
     minutes = list(NodeMinute.objects.filter(minute__gt=since).order_by("minute")[: HOURS * 60 + 1])
@@ -190,8 +190,8 @@ def _of_node(*, following: bool) -> Iterator[Chart]:
 def incidents(status: Status) -> Iterator[Incident]:
     """Yield the loader's problem, block nodes set aside, deaths of processes, and skipped transactions."""
     if problem := status.problem:
-        place = " ".join(part for part in (problem["file"], problem["position"]) if part)
-        what = f"{place}: {problem['cause']}" if place else problem["cause"]
+        position = " ".join(part for part in (problem["file"], problem["position"]) if part)
+        what = f"{position}: {problem['cause']}" if position else problem["cause"]
         yield Incident("now", what, problem["cure"] or "It is tried again and again.")
     for node, seconds in block_nodes.set_aside(status.block_source, status.now / NANOS_PER_SECOND):
         yield Incident(

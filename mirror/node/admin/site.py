@@ -13,7 +13,7 @@ from mirror.core.admin.site import MirrorAdminSite
 from mirror.node.admin import dashboard
 from mirror.node.health import inventory, replicas, status
 from mirror.node.health.loaded_ranges import loaded_text, supply_text
-from mirror.web.pages.answer import marked
+from mirror.web.pages.answer import code_html
 
 
 class NodeAdminSite(MirrorAdminSite):
@@ -33,15 +33,15 @@ class NodeAdminSite(MirrorAdminSite):
             return super().index(request, {"outdated": True})
         context = {
             "status": now,
-            "sentence": marked(now.sentence),
-            "loaded": marked("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
-            "replicas": [marked(replica.text) for replica in replicas.read()],
-            "inventory": [(heading, marked(text)) for heading, text in inventory.lines(now)]
-            if now.needs_help
+            "sentence": code_html(now.sentence),
+            "loaded": code_html("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
+            "replicas": [code_html(replica.text) for replica in replicas.read()],
+            "inventory": [(heading, code_html(text)) for heading, text in inventory.lines(now)]
+            if now.needs_operator
             else [],
             "charts": charts,
             "incidents": [
-                replace(incident, what=marked(incident.what), then=marked(incident.then))
+                replace(incident, what=code_html(incident.what), then=code_html(incident.then))
                 for incident in dashboard.incidents(now)
             ],
         }

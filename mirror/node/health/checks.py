@@ -38,7 +38,7 @@ _BOOK = "select exists (select from address_book)"
 
 @dataclass(frozen=True)
 class Health:
-    """The result of a check; `reasons` are sentences that say why the node is not ready."""
+    """The result of a check; `reasons` are sentences: why the node is not ready."""
 
     reasons: tuple[str, ...]
     #: Whether the database answers: the primary, if there are replicas.
@@ -63,19 +63,19 @@ class Health:
         return max(self.status.now - self.block.consensus_end, 0) / NANOS_PER_SECOND
 
 
-def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
+def check_health(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
     """Return the health now, after `seconds` at the latest.
 
     While the primary of replicas is not available, the result is that of the best replica.
     """
-    if replicas.primary_is_away():
+    if replicas.is_primary_away():
         began = time.monotonic()
-        if (health := _by_replica(seconds)) is not None:
+        if (health := _check_replica(seconds)) is not None:
             return health
         seconds = max(round(seconds - (time.monotonic() - began), 1), _MIN_SECONDS)
     try:
-        return bounded_query.ask(read or of_database, seconds)
-    except bounded_query.NoAnswer as error:
+        return bounded_query.run_query(read or check_database, seconds)
+    except bounded_query.QueryTimeout as error:
         reason = str(error)
     except outage.ERRORS as error:
         if isinstance(error, ProgrammingError):
@@ -84,17 +84,17 @@ def judge(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None =
     return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
 
 
-def _by_replica(seconds: float) -> Health | None:
+def _check_replica(seconds: float) -> Health | None:
     """Return the health by a replica; None if none answers."""
-    stand_in = replicas.stand_in()
-    if stand_in is None:
+    best = replicas.best_replica()
+    if best is None:
         return None
-    server, too_old = stand_in
+    server, lag = best
     try:
-        health = bounded_query.ask(of_database, seconds, server.settings)
-    except (bounded_query.NoAnswer, *outage.ERRORS):
+        health = bounded_query.run_query(check_database, seconds, server.settings)
+    except (bounded_query.QueryTimeout, *outage.ERRORS):
         return None
-    return replace(health, reasons=(*health.reasons, too_old) if too_old else health.reasons, database=False)
+    return replace(health, reasons=(*health.reasons, lag) if lag else health.reasons, database=False)
 
 
 def _unreadable(error: ProgrammingError) -> str:
@@ -105,7 +105,7 @@ def _unreadable(error: ProgrammingError) -> str:
     return f"The role of the database may not read it ({reason}): `manage.py grant` lets it."
 
 
-def of_database() -> Health:
+def check_database() -> Health:
     """Return the health by the database. Errors: DatabaseError."""
     now = status.read()
     return Health(tuple(reasons(now)), True, now)
@@ -114,7 +114,7 @@ def of_database() -> Health:
 def reasons(now: Status) -> list[str]:
     """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
     has_book = statements.value(_BOOK)
-    silent = cluster.silent_workers() if is_distributed() else []
+    silent = cluster.unresponsive_workers() if is_distributed() else []
     reasons = []
     if silent:
         reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")
@@ -124,10 +124,10 @@ def reasons(now: Status) -> list[str]:
         reasons.append(late)
     if not _follows(now):
         return reasons
-    if now.needs_help:
+    if now.needs_operator:
         reasons.append(now.sentence)
     longest: float = config.value("health.maxLag")
-    if longest and (now.block is None or (now.behind or 0) > longest):
+    if longest and (now.block is None or (now.lag_seconds or 0) > longest):
         reasons.append(_late(now, longest))
     return reasons
 
@@ -144,7 +144,7 @@ def _follows(now: Status) -> bool:
 def _late(now: Status, longest: float) -> str:
     if now.block is None:
         return "No block is loaded yet."
-    old, allowed = duration(now.behind or 0), duration(round(longest))
+    old, allowed = duration(now.lag_seconds or 0), duration(round(longest))
     return f"The last block is {old} old, and health.maxLag allows {allowed}."
 
 
@@ -157,9 +157,9 @@ class HealthCheck:
         self._last: Health | None = None
         self._until = 0.0
 
-    def judge(self) -> Health:
+    def check(self) -> Health:
         with self._lock:
             if self._last is None or time.monotonic() > self._until:
-                self._last = judge(self._seconds)
+                self._last = check_health(self._seconds)
                 self._until = time.monotonic() + _HOLDS_SECONDS
             return self._last

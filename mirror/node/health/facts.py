@@ -130,7 +130,7 @@ class Facts:
         return not self.has_ended and not self.is_killed
 
     @property
-    def needs_help(self) -> bool:
+    def needs_operator(self) -> bool:
         """Whether an operator has to do something before the node can go on."""
         return self.problem is not None or self.is_killed or self.is_silent
 
@@ -146,44 +146,44 @@ class Facts:
         activity = loader["activity"]
         if activity not in (Activity.LOADING, Activity.WAITING) or not loader["following"]:
             return State.LOADING if activity == Activity.WAITING else State(activity)
-        if self.behind is None or self.behind <= UP_TO_DATE_SECONDS:
+        if self.lag_seconds is None or self.lag_seconds <= UP_TO_DATE_SECONDS:
             return State.UP_TO_DATE
         return State.NOTHING_NEWER if activity == Activity.WAITING else State.CATCHING_UP
 
     @property
-    def behind(self) -> int | None:
+    def lag_seconds(self) -> int | None:
         """Seconds from the last block to now."""
         return None if self.block is None else seconds(self.now - self.block.consensus_end)
 
     @property
     def seconds_left(self) -> int | None:
         """Seconds until the loader has caught up with the stream."""
-        stream: float | None = self.of_loader("stream_rate")
-        if self.behind is None or not stream or stream <= 1 or not self.of_loader("following"):
+        stream: float | None = self.loader_value("stream_rate")
+        if self.lag_seconds is None or not stream or stream <= 1 or not self.loader_value("following"):
             return None
-        return round(self.behind / (stream - 1))
+        return round(self.lag_seconds / (stream - 1))
 
     @property
-    def silence(self) -> int:
+    def report_age(self) -> int:
         """Seconds since the last report of the loader."""
-        reported: datetime | None = self.of_loader("reported")
+        reported: datetime | None = self.loader_value("reported")
         return 0 if reported is None else seconds(self.now - round(reported.timestamp() * NANOS_PER_SECOND))
 
     @property
     def has_ended(self) -> bool:
-        return self.of_loader("activity") in (None, Activity.STOPPED, Activity.FAILED)
+        return self.loader_value("activity") in (None, Activity.STOPPED, Activity.FAILED)
 
     @property
     def is_killed(self) -> bool:
         # A loader reports as long as it has the lock.
         patience = SILENT_SECONDS if self.standby else ENDING_SECONDS
-        return not self.has_ended and not self.running and self.silence > patience
+        return not self.has_ended and not self.running and self.report_age > patience
 
     @property
     def is_silent(self) -> bool:
-        return not self.has_ended and self.running and self.silence > SILENT_SECONDS
+        return not self.has_ended and self.running and self.report_age > SILENT_SECONDS
 
-    def of_loader(self, name: str) -> Any:
+    def loader_value(self, name: str) -> Any:
         """Return a column of loader_state, None without a row."""
         return self.loader[name] if self.loader else None
 

@@ -29,9 +29,9 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import block_nodes, checks, inventory, replicas
 from mirror.node.health.checks import Health
-from mirror.node.health.processes import of_node
+from mirror.node.health.processes import node_processes
 from mirror.node.health.status import Status
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 Reading = tuple[Gauge, Labels, float]
 
@@ -64,21 +64,21 @@ class Readings:
         sessions: list[Reading] = []
 
         def of_database() -> Health:
-            health = checks.of_database()
+            health = checks.check_database()
             sessions[:] = [(database.MAX_CONNECTIONS, (), statements.value(_MAX_SESSIONS))]
             rows = statements.rows(_SESSIONS)
             sessions.extend((database.CONNECTIONS, (state,), count) for state, count in rows)
             return health
 
-        health = checks.judge(self._seconds, of_database)
-        yield from _of_health(health)
+        health = checks.check_health(self._seconds, of_database)
+        yield from _health_values(health)
         if health.database:
             yield from sessions
             self._read_sizes()
             yield from self._sizes
-        yield from _of_replicas()
-        yield from _of_processes()
-        yield from _of_disks()
+        yield from _replicas_values()
+        yield from _processes_values()
+        yield from _disks_values()
         for kind, count in Counter(_kind(each.process) for each in exits.recent(_HOUR)).items():
             yield node.DEATHS, (kind,), count
         yield node.BUILD, (settings.VERSION, platform.python_version(), config.value("network")), 1
@@ -95,8 +95,8 @@ class Readings:
             reading.join(self._sizes_seconds)
 
     def _store_sizes(self) -> None:
-        with suppress(bounded_query.NoAnswer, *outage.ERRORS):
-            self._sizes = bounded_query.ask(_sizes, _SIZES_PATIENCE_SECONDS)
+        with suppress(bounded_query.QueryTimeout, *outage.ERRORS):
+            self._sizes = bounded_query.run_query(_sizes, _SIZES_PATIENCE_SECONDS)
 
 
 def _sizes() -> list[Reading]:
@@ -112,7 +112,7 @@ def _compared() -> Iterator[Reading]:
         yield node.DIFFERING, (), differing
 
 
-def _of_health(health: Health) -> Iterator[Reading]:
+def _health_values(health: Health) -> Iterator[Reading]:
     yield node.READY, (), health.ready
     yield database.UP, (), health.database
     if health.status is None:
@@ -124,24 +124,24 @@ def _of_health(health: Health) -> Iterator[Reading]:
     if loaded := health.status.loaded.intervals:
         yield node.FIRST_BLOCK, (), loaded[0].first_block
         yield node.GAPS, (), len(loaded) - 1
-    yield from _of_loader(health.status)
-    yield node.BACKFILLS, (), len(health.status.upgrade.left)
-    for step in health.status.upgrade.left:
+    yield from _loader_values(health.status)
+    yield node.BACKFILLS, (), len(health.status.upgrade.remaining)
+    for step in health.status.upgrade.remaining:
         if step.name in TITLES:
             yield node.BACKFILL, (step.name,), step.share
 
 
-def _of_loader(status: Status) -> Iterator[Reading]:
+def _loader_values(status: Status) -> Iterator[Reading]:
     loader = status.loader
-    yield node.STUCK, (), status.needs_help
+    yield node.STUCK, (), status.needs_operator
     yield node.FOLLOWING, (), bool(loader and loader["following"])
     for activity in LoaderState.Activity.values:
         yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
-    yield from _of_block_nodes(status)
+    yield from _block_nodes_values(status)
     yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
 
 
-def _of_block_nodes(status: Status) -> Iterator[Reading]:
+def _block_nodes_values(status: Status) -> Iterator[Reading]:
     source, now = status.block_source, status.now / NANOS_PER_SECOND
     aside = {block_node["name"] for block_node, _ in block_nodes.set_aside(source, now)}
     for block_node in (source or {}).get("nodes", ()):
@@ -152,7 +152,7 @@ def _of_block_nodes(status: Status) -> Iterator[Reading]:
             yield node.BLOCK_NODE_LATENCY, labels, block_node["latency_ms"] / 1000
 
 
-def _of_replicas() -> Iterator[Reading]:
+def _replicas_values() -> Iterator[Reading]:
     for replica in replicas.read():
         labels = (replica.name,)
         yield database.REPLICA_UP, labels, replica.state is not State.AWAY
@@ -161,8 +161,8 @@ def _of_replicas() -> Iterator[Reading]:
             yield database.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
 
 
-def _of_processes() -> Iterator[Reading]:
-    processes = of_node(files.read().processes, place(settings.DATA_DIR).data)
+def _processes_values() -> Iterator[Reading]:
+    processes = node_processes(files.read().processes, server_paths(settings.DATA_DIR).data)
     for role, count in Counter(process.role for process in processes).items():
         yield node.PROCESSES, (role,), count
     for process in processes:
@@ -173,10 +173,10 @@ def _of_processes() -> Iterator[Reading]:
             yield node.OPEN_FILES, labels, process.open_files
 
 
-def _of_disks() -> Iterator[Reading]:
+def _disks_values() -> Iterator[Reading]:
     folders: dict[str, Callable[[], Path]] = {"data": lambda: settings.DATA_DIR}
     if not config.value("db.url"):
-        folders["database"] = lambda: place(settings.DATA_DIR).data
+        folders["database"] = lambda: server_paths(settings.DATA_DIR).data
     for name, folder in folders.items():
         with suppress(OSError):
             usage = shutil.disk_usage(folder())

@@ -52,7 +52,7 @@ _COUNTED = {
     "entity": "entities", "token": "tokens", "nft": "NFTs", "topic_message": "topic messages",
     "contract_result": "contract results", "contract_log": "contract logs",
 }  # fmt: skip
-# Rows of a divided table are those of its months.
+# Rows of a partitioned table are those of its months.
 _ROWS = """
     select coalesce(p.relname, c.relname), sum(greatest(c.reltuples, s.n_live_tup, 0))::bigint
     from pg_class c
@@ -92,8 +92,10 @@ class AddressBook:
 
     def text(self, now: int) -> str:
         # The first book of a network has no time.
-        age = f"{_old(now, self.start)}" if self.start > 1 else "the first one of the network"
-        stakes = f"stakes {_old(now, self.stakes)}" if self.stakes else "no stakes, so each node counts alike"
+        age = f"{_age_text(now, self.start)}" if self.start > 1 else "the first one of the network"
+        stakes = (
+            f"stakes {_age_text(now, self.stakes)}" if self.stakes else "no stakes, so each node counts alike"
+        )
         return f"{self.nodes} nodes, {age}; {stakes}"
 
     @property
@@ -190,7 +192,7 @@ class Inventory:
         yield Entry("Loaded", loaded_text(status.loaded))
         yield Entry("Supply", supply_text(status.loaded))
         if status.loader:
-            yield from self._of_loader(status.loader, killed=status.state is State.KILLED)
+            yield from self._loader_entries(status.loader, killed=status.state is State.KILLED)
         for death in self.deaths:
             ago = duration(round(max(status.now / NANOS_PER_SECOND - death.at, 0)))
             yield Entry("Died", f"{ago} ago: {death.process} {death.why}")
@@ -220,7 +222,7 @@ class Inventory:
             return f"no: {others}"
         return f"no, as said above. {others}" if others else "no, as said above"
 
-    def _of_loader(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[Entry]:
+    def _loader_entries(self, loader: Mapping[str, Any], *, killed: bool) -> Iterator[Entry]:
         worked = duration(max(round((loader["reported"] - loader["started"]).total_seconds()), 0))
         does, has = _ACTIVITIES[loader["activity"]], "has"
         if killed:
@@ -315,7 +317,7 @@ def estimates(tables: list[str] | None = None) -> dict[str, int]:
 def _shards() -> shards.Shards:
     if not is_distributed():
         return shards.Shards(0, ())
-    return shards.look()
+    return shards.query()
 
 
 def database_bytes() -> int:
@@ -329,7 +331,7 @@ def disk() -> Disk:
     return Disk(usage.free, usage.total, folder)
 
 
-def _old(now: int, at: int) -> str:
+def _age_text(now: int, at: int) -> str:
     return f"{duration(max(now - at, 0) // NANOS_PER_SECOND)} old"
 
 

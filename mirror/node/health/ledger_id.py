@@ -26,11 +26,11 @@ def sentence() -> str:
     if rows:
         *columns, block, version = rows[0]
         published = identity.of_row(*columns)
-        return f"{published.ledger_id.hex()}{_vouched_for(published, block, version, named)}"
+        return f"{published.ledger_id.hex()}{_confirmation(published, block, version, named)}"
     return f"{named.ledger_id.hex()} by {FIRST_LEDGER}: what is loaded publishes none" if named else ""
 
 
-def _vouched_for(
+def _confirmation(
     published: LedgerIdentity, block: int | None, version: int | None, named: LedgerIdentity | None
 ) -> str:
     """Return what confirms a published ledger; `block` is the one that published it, if that is loaded."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
 from mirror.core.values import timestamp
-from mirror.core.values.timestamp import instant
+from mirror.core.values.timestamp import iso_text
 from mirror.models import LoadedRange
 
 RestsOn = LoadedRange.RestsOn
@@ -19,7 +19,7 @@ def loaded_text(loaded: Loaded) -> str:
     if not loaded.is_known:
         return ""
     partly = [f"only a part is stored, {loaded.reason}"] if loaded.filters else []
-    parts = [_blocks(loaded), _beginning(loaded.intervals[0]), _signatures(loaded), *_gaps(loaded), *partly]
+    parts = [_blocks(loaded), _start_text(loaded.intervals[0]), _signatures(loaded), *_gaps(loaded), *partly]
     return "; ".join([*parts, *_dropped(loaded)])
 
 
@@ -38,11 +38,11 @@ def supply_text(loaded: Loaded) -> str:
             )
         case RestsOn.NOTHING:
             basis = (
-                f"supply and staking rewards count from nothing at {instant(first.start)}, so they are not "
+                f"supply and staking rewards count from nothing at {iso_text(first.start)}, so they are not "
                 "those of the network"
             )
         case _:
-            basis = f"nobody knows what supply and staking rewards of before {instant(first.start)} rest on"
+            basis = f"nobody knows what supply and staking rewards of before {iso_text(first.start)} rest on"
     gaps = "supply and staking rewards lack what is missing" if loaded.gaps else ""
     return "; ".join(filter(None, (basis, gaps)))
 
@@ -77,16 +77,16 @@ def _blocks(loaded: Loaded) -> str:
     return f"blocks {' and '.join(named)}"
 
 
-def _beginning(first: Interval) -> str:
+def _start_text(first: Interval) -> str:
     match first.rests_on:
         case RestsOn.GENESIS:
             return "from the network's first one on"
         case RestsOn.BALANCES:
-            return f"from before {instant(first.start)} only the balances of {first.basis} are known"
+            return f"from before {iso_text(first.start)} only the balances of {first.basis} are known"
         case RestsOn.NOTHING:
-            return f"nothing is known from before {instant(first.start)}, so balances count from zero there"
+            return f"nothing is known from before {iso_text(first.start)}, so balances count from zero there"
         case _:
-            return f"an older release began at {instant(first.start)}"
+            return f"an older release began at {iso_text(first.start)}"
 
 
 def _signatures(loaded: Loaded) -> str:
@@ -114,6 +114,6 @@ def _dropped(loaded: Loaded) -> list[str]:
     for table, before in sorted(loaded.dropped.items()):
         tables[before].append(table)
     return [
-        f"rows from before {instant(before)} were dropped ({', '.join(names)})"
+        f"rows from before {iso_text(before)} were dropped ({', '.join(names)})"
         for before, names in sorted(tables.items())
     ]

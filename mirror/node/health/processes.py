@@ -24,8 +24,7 @@ class Process(NamedTuple):
     open_files: int | None
 
 
-def of_node(counting: Iterable[files.Process], postgres_data: Path) -> list[Process]:
-    """Return the processes of the node on this machine."""
+def node_processes(counting: Iterable[files.Process], postgres_data: Path) -> list[Process]:
     # Only a process that shows metrics needs it.
     import psutil
 

@@ -62,31 +62,31 @@ def read() -> list[Replica]:
     """Return the replicas of the settings as they are now; none if there are none."""
     if not servers.are_configured():
         return []
-    return _queried(servers.configured()) if block_requirement.reader is None else _watched()
+    return _query_servers(servers.configured()) if block_requirement.reader is None else _read_scoreboard()
 
 
-def _watched() -> list[Replica]:
+def _read_scoreboard() -> list[Replica]:
     """Return the replicas as the watcher of this node has found them."""
     assert block_requirement.reader is not None
-    of_servers, board = block_requirement.reader.servers, block_requirement.reader.board
-    newest = max(board.block(server.place) for server in of_servers)
-    known = [(server, board.of(server.place)) for server in of_servers[:-1]]
-    return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in known]
+    all_servers, scoreboard = block_requirement.reader.servers, block_requirement.reader.scoreboard
+    newest = max(scoreboard.block(server.number) for server in all_servers)
+    statuses = [(server, scoreboard.status(server.number)) for server in all_servers[:-1]]
+    return [_lagging(server, each.state, each.block, each.lag, newest) for server, each in statuses]
 
 
-def _queried(of_servers: list[Server]) -> list[Replica]:
+def _query_servers(all_servers: list[Server]) -> list[Replica]:
     def query(server: Server) -> ServerState | str:
         try:
-            return bounded_query.ask(watching.look, _PATIENCE_SECONDS, server.settings)
-        except bounded_query.NoAnswer:
+            return bounded_query.run_query(watching.query_state, _PATIENCE_SECONDS, server.settings)
+        except bounded_query.QueryTimeout:
             return "it says nothing"
         except outage.ERRORS as error:
             return outage.reason(error)
 
-    with ThreadPoolExecutor(len(of_servers)) as threads:
-        answers = list(threads.map(query, of_servers))
+    with ThreadPoolExecutor(len(all_servers)) as threads:
+        answers = list(threads.map(query, all_servers))
     newest = max((each.block for each in answers if isinstance(each, ServerState)), default=NO_BLOCK)
-    replicas = zip(of_servers[:-1], answers[:-1], strict=True)
+    replicas = zip(all_servers[:-1], answers[:-1], strict=True)
     return [_replica(server, answer, newest) for server, answer in replicas]
 
 
@@ -107,37 +107,37 @@ def _lagging(server: Server, state: State, block: int, seconds: float, newest: i
 # HEALTH
 
 
-def primary_is_away() -> bool:
+def is_primary_away() -> bool:
     """Return whether this process reads from replicas, and their primary does not answer."""
     reader = block_requirement.reader
-    return reader is not None and reader.board.state(reader.servers[-1].place) == State.AWAY
+    return reader is not None and reader.scoreboard.state(reader.servers[-1].number) == State.AWAY
 
 
-def stand_in() -> tuple[Server, str] | None:
+def best_replica() -> tuple[Server, str] | None:
     """Return the replica that is most up to date, and why it is too old to answer, if it is."""
     reader = block_requirement.reader
     if reader is None:
         return None
-    board = reader.board
-    answering = [server for server in reader.servers[:-1] if board.state(server.place) != State.AWAY]
-    if not answering:
+    scoreboard = reader.scoreboard
+    available = [server for server in reader.servers[:-1] if scoreboard.state(server.number) != State.AWAY]
+    if not available:
         return None
-    best = max(answering, key=lambda server: board.block(server.place))
-    known = board.of(best.place)
-    late = f"and the replica {best.name} is " + _too_far(known.lag) if known.state is State.BEHIND else ""
-    return best, f"The primary of the database does not answer, {late}" if late else ""
+    best = max(available, key=lambda server: scoreboard.block(server.number))
+    known = scoreboard.status(best.number)
+    lag = f"and the replica {best.name} is " + _lag_text(known.lag) if known.state is State.BEHIND else ""
+    return best, f"The primary of the database does not answer, {lag}" if lag else ""
 
 
 def reason() -> str | None:
     """Return why a node is not ready whose database is a replica itself. Errors: DatabaseError."""
     # A replica without a primary receives nothing.
-    age = watching.UNREPLAYED if primary_is_away() else watching.UNREPLAYED_OR_CUT_OFF
+    age = watching.UNREPLAYED if is_primary_away() else watching.UNREPLAYED_OR_DISCONNECTED
     seconds = statements.value(f"select {age}")
     if seconds is None or seconds <= config.value(MAX_LAG):
         return None
-    return f"The database is a replica, which is {_too_far(seconds)}"
+    return f"The database is a replica, which is {_lag_text(seconds)}"
 
 
-def _too_far(seconds: float) -> str:
+def _lag_text(seconds: float) -> str:
     most = duration(round(config.value(MAX_LAG)))
     return f"{duration(round(seconds))} behind: {MAX_LAG} allows {most}."

@@ -100,7 +100,7 @@ class Status(Facts):
     @property
     def _doing(self) -> str:
         loader, at, rate = self.loader or {}, self._at, self._rate()
-        source, process, ago = loader.get("source"), process_of(loader), f"{duration(self.silence)} ago"
+        source, process, ago = loader.get("source"), process_of(loader), f"{duration(self.report_age)} ago"
         is_demo = config.value("network") == DEMO
         match self.state:
             case State.IDLE if is_demo:
@@ -127,9 +127,9 @@ class Status(Facts):
                 # An older release does not report since when.
                 since = problem.get("since")
                 how_long = f" for {duration(max(self.now // NANOS_PER_SECOND - since, 0))}" if since else ""
-                return f"Stuck{how_long}{_because(problem)}{goes_on} {at}."
+                return f"Stuck{how_long}{_cause_clause(problem)}{goes_on} {at}."
             case State.FAILED:
-                return f"Not loading: the loader ended {ago}{_because(loader['problem'])} {at}."
+                return f"Not loading: the loader ended {ago}{_cause_clause(loader['problem'])} {at}."
             case State.STOPPED if source == _LIVE_DEMO:
                 return f"Not loading: {source} was stopped {ago}. {at}; {_LIVE}."
             case State.STOPPED if loader["following"]:
@@ -145,8 +145,8 @@ class Status(Facts):
                 )
             case State.SILENT:
                 return (
-                    f"The loader ({process}) has not said anything for {duration(self.silence)}: its output "
-                    f"may tell why; if not, stop it and start it again. {at}."
+                    f"The loader ({process}) has not said anything for {duration(self.report_age)}: its "
+                    f"output may tell why; if not, stop it and start it again. {at}."
                 )
 
     @property
@@ -166,14 +166,14 @@ class Status(Facts):
         return {
             "sentence": self.sentence,
             "state": self.state,
-            "needs_help": self.needs_help,
+            "needs_help": self.needs_operator,
             "now": timestamp.text(self.now),
             "last_block": block
             and {
                 "number": block.number,
                 "to": timestamp.text(block.consensus_end),
                 "name": block.name,
-                "seconds_behind": self.behind,
+                "seconds_behind": self.lag_seconds,
             },
             "loader": loader
             and {
@@ -190,7 +190,7 @@ class Status(Facts):
                 "running": self.upgrade.running,
                 "steps": [
                     {"name": step.name, "share": step.share, "seconds_left": step.seconds_left}
-                    for step in self.upgrade.left
+                    for step in self.upgrade.remaining
                 ],
             },
             "skipped_transaction": list(self.skipped_transaction),
@@ -244,12 +244,12 @@ class Status(Facts):
     def _at(self) -> str:
         if self.block is None:
             return "No block is loaded yet"
-        old = duration(self.behind or 0)
+        old = duration(self.lag_seconds or 0)
         return f"The last block is number {self.block.number} of {self.block.time}, {old} old"
 
     def _rate(self, *, faster: bool = True) -> str:
         """Return how much is loaded, and how many times `faster` than it happened if that says something."""
-        rate, stream = self.of_loader("transaction_rate"), self.of_loader("stream_rate")
+        rate, stream = self.loader_value("transaction_rate"), self.loader_value("stream_rate")
         if not rate:
             return ""
         times = f", {stream:,.0f} times as fast as they happened" if stream and 2 <= stream < _FASTEST else ""
@@ -282,10 +282,10 @@ def read() -> Status:
 # WORDS
 
 
-def _because(problem: Mapping[str, Any]) -> str:
+def _cause_clause(problem: Mapping[str, Any]) -> str:
     """Return a problem as the end of a sentence, with the file and the place in it, and the cure."""
-    place = ", ".join(part for part in (problem["file"], problem["position"]) if part)
-    cause = f" at {place}: {problem['cause']}" if place else f": {problem['cause']}"
+    position = ", ".join(part for part in (problem["file"], problem["position"]) if part)
+    cause = f" at {position}: {problem['cause']}" if position else f": {problem['cause']}"
     return " ".join(f"{part.rstrip('.')}." for part in (cause, problem["cure"]) if part)
 
 

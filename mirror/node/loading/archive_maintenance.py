@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from django.db import connection
@@ -23,7 +23,6 @@ from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 
-Say = Callable[[str], None]
 
 _FIRST_PAUSE, _MAX_PAUSE = 30.0, 600.0
 
@@ -34,12 +33,12 @@ class ArchiveMaintainer:
     def __init__(
         self,
         archive: ArchiveStore,
-        say: Say,
+        echo: logs.Echo,
         location: str,
         first_book: bytes | None,
         stopping: threading.Event,
     ) -> None:
-        self._archive, self._say, self._stopping = archive, say, stopping
+        self._archive, self._echo, self._stopping = archive, echo, stopping
         self._source = RepairSource(location, open_blocks, Trust(first_book).quorum_at)
         self._selection = ArchiveSelection.by_settings()
         self._next_drop = time.monotonic()
@@ -76,12 +75,12 @@ class ArchiveMaintainer:
         repaired = repair(self._archive, self._selection, self._source, self._stopping, after=self._reached)
         self._reached = repaired.reached
         if repaired.archived:
-            self._say(f"{repaired.archived:,} files that could not be archived before are archived now.")
+            self._echo(f"{repaired.archived:,} files that could not be archived before are archived now.")
         if time.monotonic() >= self._next_drop:
             if dropped := retention.drop_old(self._archive, network):
                 log.info("archive_files_dropped", files=dropped)
                 period = duration(round(config.value(archive_location.PERIOD)))
-                self._say(f"{dropped:,} archived files were older than {period}, and are deleted.")
+                self._echo(f"{dropped:,} archived files were older than {period}, and are deleted.")
             self._next_drop = time.monotonic() + config.value("importer.retention.frequency")
         return repaired.missing > 0 and not repaired.reached
 
@@ -95,7 +94,7 @@ def open_blocks(location: str) -> BlockSource:
 
 
 @contextmanager
-def in_thread(say: Say, location: str, first_book: bytes | None) -> Iterator[None]:
+def in_thread(echo: logs.Echo, location: str, first_book: bytes | None) -> Iterator[None]:
     """Maintain the archive in a thread for the length of the block, if the settings select any files.
 
     Errors: OperatorError.
@@ -104,6 +103,6 @@ def in_thread(say: Say, location: str, first_book: bytes | None) -> Iterator[Non
         yield
         return
     stopping = threading.Event()
-    maintainer = ArchiveMaintainer(open_archive(), say, location, first_book, stopping)
+    maintainer = ArchiveMaintainer(open_archive(), echo, location, first_book, stopping)
     with in_background("archive maintenance", maintainer.run, stopping):
         yield

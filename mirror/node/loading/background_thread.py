@@ -7,20 +7,20 @@ from time import monotonic
 
 from django.db import connections
 
-_STOP_SECONDS, _HURRY_SECONDS = 30.0, 0.5
+_STOP_SECONDS, _INTERRUPT_SECONDS = 30.0, 0.5
 
 
 @contextmanager
 def in_background(
     name: str,
     work: Callable[[], object],
-    over: threading.Event,
+    stopping: threading.Event,
     *,
-    hurry: Callable[[], object] = lambda: None,
+    interrupt: Callable[[], object] = lambda: None,
 ) -> Iterator[None]:
-    """Run `work` in a thread for the length of the block, at the end of which `over` tells it to end.
+    """Run `work` in a thread for the length of the block, then set `stopping`.
 
-    Until it has ended `hurry` is called repeatedly, for half a minute at most.
+    Until the thread has ended `interrupt` is called repeatedly, for half a minute at most.
     """
 
     def run() -> None:
@@ -34,8 +34,8 @@ def in_background(
     try:
         yield
     finally:
-        over.set()
+        stopping.set()
         until = monotonic() + _STOP_SECONDS
         while thread.is_alive() and monotonic() < until:
-            hurry()
-            thread.join(_HURRY_SECONDS)
+            interrupt()
+            thread.join(_INTERRUPT_SECONDS)

@@ -69,6 +69,6 @@ def import_files(
                 raise
 
     outage.retry_during_outage(
-        lambda: retry_after_swap(attempt, stopping), stopping, server.start_again if server else None
+        lambda: retry_after_swap(attempt, stopping), stopping, server.ensure_up if server else None
     )
     return done

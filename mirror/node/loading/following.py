@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -42,7 +41,6 @@ from network import bundled
 
 log = logs.logger(__name__)
 
-Say = Callable[[str], None]
 
 NOW = "now"
 _FIRST_PAUSE, _MAX_PAUSE = 1.0, 60.0
@@ -55,7 +53,7 @@ class InvalidTime(OperatorError):
 
 
 def follow(
-    say: Say,
+    echo: logs.Echo,
     stopping: threading.Event,
     location: str = "",
     *,
@@ -69,10 +67,10 @@ def follow(
     replace importer.startDate and endDate; a start of "now" only counts while nothing is loaded. While the
     database is away this waits, and starts `server` again if it has died. Errors: OperatorError.
     """
-    run = _Run(say, stopping, location, start, until)
+    run = _Run(echo, stopping, location, start, until)
     try:
         finished = outage.retry_during_outage(
-            lambda: retry_after_swap(run.follow, stopping), stopping, server.start_again if server else None
+            lambda: retry_after_swap(run.follow, stopping), stopping, server.ensure_up if server else None
         )
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
@@ -85,7 +83,7 @@ def follow(
 class _Run:
     """A run of `follow`, which outages of the database may interrupt; `committed` is its progress so far."""
 
-    say: Say
+    echo: logs.Echo
     stopping: threading.Event
     location: str
     start: str
@@ -103,27 +101,27 @@ class _Run:
             book = _demo_address_book(self.location)
             trust = Trust(book)
             source = _source_name(_choice(first), self.location)
-            self.say(f"Following {source}.")
+            self.echo(f"Following {source}.")
             balances: Start | None = None
             if first is not None:
                 if _loaded():
                     first = start_point.effective(first)
-                elif balances := start_point.of_bucket(self.location, book, first, self.say):
+                elif balances := start_point.from_bucket(self.location, book, first, self.echo):
                     first = balances.last + 1
-                config.overridden({"importer.startDate": start_point.date_of(first)})
+                config.overridden({"importer.startDate": start_point.date_text(first)})
             choice = _choice(first)
             # Networks that publish blocks write no balance files.
             has_balance_files = choice.stream is Stream.RECORD
             with (
                 single_loader(self.stopping),
                 Reporting(source=source, following=True) as report,
-                reconciliation.in_thread(self.say, self.location) if has_balance_files else nullcontext(),
-                archive_maintenance.in_thread(self.say, self.location, book),
+                reconciliation.in_thread(self.echo, self.location) if has_balance_files else nullcontext(),
+                archive_maintenance.in_thread(self.echo, self.location, book),
             ):
                 pipeline = Pipeline(
                     options=LoadOptions(start=first, balances=balances, yield_to_backfill=True),
                     trust=trust,
-                    report=_Lines(self.say, report).show,
+                    report=_Lines(self.echo, report).show,
                     progress=replace(self.committed),
                 )
                 span = Span(start=first, until=last, within=balances is not None)
@@ -155,7 +153,7 @@ class _Run:
         finally:
             self.committed = pipeline.committed
         if problem := follower.problem:
-            self.say(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
+            self.echo(f"It was waiting for this: {problem.file}: {problem.cause}. {problem.cure}")
         return finished
 
 
@@ -166,7 +164,7 @@ def _choice(first: int | None) -> Choice:
     if last is None and first is not None and choice.stream is Stream.BLOCK:
         raise OperatorError(
             "Blocks are found by their numbers, not by time: name the first one by "
-            f"{config.described('importer.startBlockNumber').variable} instead of a time to begin at."
+            f"{config.lookup('importer.startBlockNumber').variable} instead of a time to begin at."
         )
     return choice
 
@@ -193,7 +191,7 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
     if book is None:
         raise OperatorError(
             f"No nodes of the network {config.value('network')} are known: name its first address book by "
-            f"{config.described('importer.initialAddressBook').variable}."
+            f"{config.lookup('importer.initialAddressBook').variable}."
         )
     with closing(open_download(location)) as download:
         nodes = read_address_book("address book", book)
@@ -201,22 +199,22 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
 
 
 class _Lines:
-    def __init__(self, say: Say, report: Reporting) -> None:
-        self._say, self._report, self._pace = say, report, Pace()
+    def __init__(self, echo: logs.Echo, report: Reporting) -> None:
+        self._echo, self._report, self._pace = echo, report, Pace()
 
-    def show(self, done: Progress) -> None:
-        self._report.loading(done)
-        if not done.last or not self._pace.is_due():
+    def show(self, progress: Progress) -> None:
+        self._report.loading(progress)
+        if not progress.last or not self._pace.is_due():
             return
-        block = Block(done.last.index, done.last.consensus_end, done.last.name)
+        block = Block(progress.last.index, progress.last.consensus_end, progress.last.name)
         behind = max(0, (clock.now_ns() - block.consensus_end) // NANOS_PER_SECOND)
-        self._say(
-            f"{done.files:,} files with {done.transactions:,} transactions loaded; block {block.number:,} "
-            f"of {block.time}, {duration(behind)} old"
+        self._echo(
+            f"{progress.files:,} files with {progress.transactions:,} transactions loaded; block "
+            f"{block.number:,} of {block.time}, {duration(behind)} old"
         )
 
 
-def follow_until_stopped(say: Say) -> None:
+def follow_until_stopped(echo: logs.Echo) -> None:
     """Follow the configured stream until a signal asks to stop; after an error, try again after a pause."""
     timeouts.use(timeouts.LOADER)
     stopping = signals.stop_event()
@@ -224,7 +222,7 @@ def follow_until_stopped(say: Say) -> None:
     while True:
         began = time.monotonic()
         try:
-            follow(say, stopping)
+            follow(echo, stopping)
             return
         except OperatorError as error:
             reason = str(error)
@@ -233,7 +231,7 @@ def follow_until_stopped(say: Say) -> None:
             reason = f"{type(error).__name__}: {error}."
         if time.monotonic() - began > _MAX_PAUSE:
             pause = _FIRST_PAUSE
-        say(f"Loading stopped: {reason} It starts again in {pause:.0f} s.")
+        echo(f"Loading stopped: {reason} It starts again in {pause:.0f} s.")
         connection.close()
         if stopping.wait(pause):
             return
@@ -246,7 +244,7 @@ def _loaded() -> bool:
 
 def _time(text: str) -> int | None:
     try:
-        return timestamp.of_instant(text) if text else None
+        return timestamp.parse_iso(text) if text else None
     except timestamp.InvalidTimestamp as error:
         raise InvalidTime(f"{error}.") from None
 

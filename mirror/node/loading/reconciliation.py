@@ -4,7 +4,7 @@ It has a thread, a connection and requests of its own, so loading does not wait 
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
 import psycopg
@@ -29,7 +29,6 @@ from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 
-Say = Callable[[str], None]
 
 _SETTING = "importer.balances.reconcile"
 _MAX_PAUSE = 300.0
@@ -38,12 +37,12 @@ _CANCEL_SECONDS = 0.5
 _WITHOUT_LIMIT = "set statement_timeout = 0"
 
 
-class Comparing:
+class BalanceComparer:
     """Compares each new balance file; the pauses between attempts grow while there is none."""
 
-    def __init__(self, download: BalanceDownload, say: Say, stopping: threading.Event) -> None:
-        self._download, self._say, self._stopping = download, say, stopping
-        self._said = ""
+    def __init__(self, download: BalanceDownload, echo: logs.Echo, stopping: threading.Event) -> None:
+        self._download, self._echo, self._stopping = download, echo, stopping
+        self._last_reason = ""
         self._session: psycopg.Connection[tuple[object, ...]] | None = None
 
     def run(self) -> None:
@@ -77,7 +76,7 @@ class Comparing:
             with suppress(*outage.ERRORS):
                 connection.close()
         if compared:
-            self._said = ""
+            self._last_reason = ""
             differences = compared.hbar + compared.tokens
             log.info(
                 "balances_compared",
@@ -86,7 +85,7 @@ class Comparing:
                 differences=differences,
             )
             if compared.outcome is not Outcome.EQUAL:
-                self._say(f"Balances are not those of the network: {compared.sentence}")
+                self._echo(f"Balances are not those of the network: {compared.sentence}")
         return compared
 
     def cancel(self) -> None:
@@ -106,19 +105,22 @@ class Comparing:
         if self._stopping.is_set():
             return
         log.warning("balances_not_read", reason=reason)
-        if what != self._said:
-            self._said = what
+        if what != self._last_reason:
+            self._last_reason = what
             reason = reason.rstrip(".")
-            self._say(f"Balances were not compared with those of the network: {reason}. It is tried again.")
+            self._echo(f"Balances were not compared with those of the network: {reason}. It is tried again.")
 
 
 @contextmanager
-def in_thread(say: Say, location: str = "") -> Iterator[None]:
+def in_thread(echo: logs.Echo, location: str = "") -> Iterator[None]:
     """Compare in a thread for the length of the block, if the setting is on. Errors: OperatorError."""
     if config.value(_SETTING) == "off":
         yield
         return
-    over, download = threading.Event(), open_balance_download(location)
-    comparing = Comparing(download, say, over)
-    with closing(download), in_background("reconciliation", comparing.run, over, hurry=comparing.cancel):
+    stopping, download = threading.Event(), open_balance_download(location)
+    comparing = BalanceComparer(download, echo, stopping)
+    with (
+        closing(download),
+        in_background("reconciliation", comparing.run, stopping, interrupt=comparing.cancel),
+    ):
         yield

@@ -1,7 +1,7 @@
 """The start point of a node that begins in the middle of a stream: after a balance file of the network."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -14,14 +14,13 @@ from ledger.stream.record.names import shortest_time
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.balances import MAX_LOOKBACK
 from ledger.stream.source.local import FileOnDisk
+from mirror.core.logs import Echo
 from mirror.models import LoadedRange
 from network import bundled
 
-Say = Callable[[str], None]
 
-
-def of_files(
-    paths: Iterable[Path], files: Sequence[FileOnDisk], first_book: bytes | None, *, signed: bool, say: Say
+def from_files(
+    paths: Iterable[Path], files: Sequence[FileOnDisk], first_book: bytes | None, *, signed: bool, echo: Echo
 ) -> tuple[Sequence[FileOnDisk], Start | None]:
     """Return the files to load, and the balances to begin with: what lies before these is left out.
 
@@ -40,24 +39,24 @@ def of_files(
             trust = Trust(bundled.address_book() or first_book) if signed else None
             start = choosing.from_folders(paths, files, trust)
         except choosing.NoBalances as problem:
-            say(choosing.UNKNOWN.format(reason=problem))
+            echo(choosing.UNKNOWN.format(reason=problem))
         except NoAddressBook:
             # Loading reports it, too.
             return files, None
         if start is None:
             return files, None
-        say(start.sentence)
+        echo(start.sentence)
         last = start.last
     before = bisect_right([file.instant for file in files if file.number is None], last)
     # Only the last of the files that begin before may hold something that comes after.
     if before and files[before - 1].record_file().consensus_end > last:
         before -= 1
     if before:
-        say(f"{before:,} files from before these balances are left out.")
+        echo(f"{before:,} files from before these balances are left out.")
     return files[before:], start
 
 
-def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Start | None:
+def from_bucket(location: str, first_book: bytes | None, at: int, echo: Echo) -> Start | None:
     """Return the balances to begin with at a time (ns), where nothing is loaded yet."""
     if not choosing.wanted():
         return None
@@ -65,11 +64,11 @@ def of_bucket(location: str, first_book: bytes | None, at: int, say: Say) -> Sta
         try:
             start = choosing.from_bucket(download, Trust(bundled.address_book() or first_book), at)
         except choosing.NoBalances as problem:
-            say(choosing.UNKNOWN.format(reason=problem))
+            echo(choosing.UNKNOWN.format(reason=problem))
             return None
         except NoAddressBook:
             return None
-    say(start.sentence)
+    echo(start.sentence)
     return start
 
 
@@ -86,6 +85,6 @@ def effective(start: int) -> int:
     return start
 
 
-def date_of(at: int) -> str:
+def date_text(at: int) -> str:
     """Return a time (ns) as importer.startDate has it."""
     return shortest_time(at).replace("_", ":")

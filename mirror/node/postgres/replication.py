@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from mirror.core import config
 from mirror.core.config import reverse_proxies
 from mirror.node.admin.access import write_secret
-from mirror.node.postgres.installation import Place
+from mirror.node.postgres.installation import ServerPaths
 
 SETTING = "db.replicas"
 ROLE = "mirror_replica"
@@ -59,11 +59,11 @@ def password_file(data_folder: Path) -> Path:
     return data_folder / "replica-password"
 
 
-def make_role(place: Place, database: str, data_folder: Path) -> None:
+def make_role(paths: ServerPaths, database: str, data_folder: Path) -> None:
     """Make the role with a new password, unless there is one, or this is a replica itself."""
     if not is_on():
         return
-    address = make_conninfo(host=str(place.socket), user="postgres", dbname=database)
+    address = make_conninfo(host=str(paths.socket), user="postgres", dbname=database)
     with psycopg.connect(address, autocommit=True) as superuser:
         known = superuser.execute(
             "select pg_is_in_recovery() or exists (select from pg_roles where rolname = %s)", [ROLE]

@@ -14,17 +14,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from mirror.core.logs import Echo
 from mirror.core.processes import process_table, signals
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
-from mirror.node.postgres.installation import PORT, Place, place
-
-Say = Callable[[str], None]
+from mirror.node.postgres.installation import PORT, ServerPaths, server_paths
 
 # Homes of the servers that this process uses. A lock excludes only other processes, and is lost as soon as
 # any handle of its file is closed.
@@ -32,7 +31,7 @@ _USED_HERE: set[Path] = set()
 
 _POLL_SECONDS = 0.02
 _REMIND_SECONDS = 5.0
-_REMAINS_SECONDS = 30.0
+_ORPHAN_SECONDS = 30.0
 _STOP_SECONDS = 120.0
 _LOG_BYTES = 10_000_000
 
@@ -44,20 +43,20 @@ def _silent(_: str) -> None:
 class Server:
     """The PostgreSQL server of one place.
 
-    `configuration` overrides cluster.CONFIGURATION (tests switch fsync off). `say` gets progress sentences.
+    `configuration` overrides cluster.CONFIGURATION (tests switch fsync off). `echo` gets progress sentences.
     """
 
     def __init__(
-        self, place: Place, *, configuration: Mapping[str, str] | None = None, say: Say = _silent
+        self, paths: ServerPaths, *, configuration: Mapping[str, str] | None = None, echo: Echo = _silent
     ) -> None:
-        self.place = place
+        self.paths = paths
         self._configuration = dict(configuration or {})
-        self._say = say
+        self._echo = echo
         self._child: subprocess.Popen[bytes] | None = None
         # Where the lines of this use begin in the log.
         self._log_start = 0
         # PostgreSQL shows this name in the title of each of its processes.
-        self._mark = "ledger-mirror-" + hashlib.sha256(os.fsencode(place.home)).hexdigest()[:16]
+        self._mark = "ledger-mirror-" + hashlib.sha256(os.fsencode(paths.home)).hexdigest()[:16]
 
     # USE
 
@@ -67,41 +66,41 @@ class Server:
 
         Blocks may be nested: the outermost one of a process starts and stops the server.
         """
-        if self.place.home in _USED_HERE:
+        if self.paths.home in _USED_HERE:
             yield self
             return
-        with self._translated():
-            cluster.make_home(self.place)
-            users = (self.place.home / "users.lock").open("a+b")
+        with self._translate_errors():
+            cluster.make_home(self.paths)
+            users = (self.paths.home / "users.lock").open("a+b")
         with users:
             started = False
             try:
                 with self._starting_or_stopping():
                     fcntl.lockf(users, fcntl.LOCK_SH)
                     try:
-                        with self._translated():
+                        with self._translate_errors():
                             self._start()
                         started = True
                         # Ctrl-C may come between any two statements, also where a block has not quite begun.
-                        atexit.register(self._leave, users)
+                        atexit.register(self._release, users)
                     except BaseException:
-                        self._abandon()
+                        self._abort_start()
                         raise
-                _USED_HERE.add(self.place.home)
+                _USED_HERE.add(self.paths.home)
                 yield self
             finally:
                 if started:
-                    self._leave(users)
+                    self._release(users)
 
-    def _leave(self, users: IO[bytes]) -> None:
+    def _release(self, users: IO[bytes]) -> None:
         """Stop the server if this was its last user."""
-        _USED_HERE.discard(self.place.home)
+        _USED_HERE.discard(self.paths.home)
         try:
             with self._starting_or_stopping():
                 if _locked(users):
                     self.stop()
         finally:
-            atexit.unregister(self._leave)
+            atexit.unregister(self._release)
 
     def pid(self) -> int | None:
         """Return the process id of the running server, None if it does not run."""
@@ -122,21 +121,21 @@ class Server:
         """The exit code of the server's process; None if it runs, or another process has started it."""
         return self._child.poll() if self._child is not None else None
 
-    def revive(self) -> None:
+    def restart(self) -> None:
         """Start a server that has died, for all its users; any of them may do so. Errors: ServerError."""
-        with self._starting_or_stopping(), self._translated():
+        with self._starting_or_stopping(), self._translate_errors():
             self._start()
 
-    def start_again(self) -> None:
+    def ensure_up(self) -> None:
         """Start the server again if it has died; where that fails, a later attempt may succeed."""
         if not self.alive():
             with suppress(ServerError):
-                self.revive()
+                self.restart()
 
     def check_disk(self) -> None:
         """Raise ServerError if the server has logged in this use that its disk is full."""
-        if self.place.log.exists() and cluster.is_of_full_disk(self._log_from(self._log_start)):
-            raise ServerError(cluster.full_disk(self.place))
+        if self.paths.log.exists() and cluster.is_of_full_disk(self._log_from(self._log_start)):
+            raise ServerError(cluster.full_disk(self.paths))
 
     # START
 
@@ -146,27 +145,27 @@ class Server:
             self._log_start = self._log_size()
             self._wait_until_ready(self._log_start)
             return
-        self._wait_for_remains()
-        cluster.make_socket_folder(self.place)
-        programs = cluster.binaries(self.place)
-        cluster.check(self.place, programs)
-        if not self.place.data.exists():
-            self._say(f"Making a new database in {self.place.home}.")
-            cluster.create(self.place, programs, sync=self._configuration.get("fsync") != "off")
+        self._wait_for_orphans()
+        cluster.make_socket_folder(self.paths)
+        programs = cluster.binaries(self.paths)
+        cluster.check(self.paths, programs)
+        if not self.paths.data.exists():
+            self._echo(f"Making a new database in {self.paths.home}.")
+            cluster.create(self.paths, programs, sync=self._configuration.get("fsync") != "off")
         self._log_start = self._launch(programs)
         self._wait_until_ready(self._log_start)
 
-    def _wait_for_remains(self) -> None:
+    def _wait_for_orphans(self) -> None:
         """Wait for the processes of a killed server, which may still write but soon end by themselves.
 
         Errors: ServerError if they stay, or if a server that was started by other means uses this data.
         """
-        deadline = time.monotonic() + _REMAINS_SECONDS
-        while remains := self.pids():
+        deadline = time.monotonic() + _ORPHAN_SECONDS
+        while orphans := self.pids():
             if time.monotonic() > deadline:
                 raise ServerError(
-                    f"Processes of a PostgreSQL that was killed still use {self.place.data}: "
-                    f"end them ({', '.join(map(str, remains))}) and start again."
+                    f"Processes of a PostgreSQL that was killed still use {self.paths.data}: "
+                    f"end them ({', '.join(map(str, orphans))}) and start again."
                 )
             time.sleep(_POLL_SECONDS)
         lines = self._pid_file()
@@ -174,35 +173,35 @@ class Server:
             if "postgres" in process_table.command(int(lines[0])):
                 raise ServerError(
                     f"A PostgreSQL that was started by other means (process {lines[0]}) uses "
-                    f"{self.place.data}: stop it and start again."
+                    f"{self.paths.data}: stop it and start again."
                 )
             # Another program has the number now, or a dead process that its parent has not reaped.
             # PostgreSQL would take either for a server.
-            for lock in (self.place.data / "postmaster.pid", self.place.socket / f".s.PGSQL.{PORT}.lock"):
+            for lock in (self.paths.data / "postmaster.pid", self.paths.socket / f".s.PGSQL.{PORT}.lock"):
                 lock.unlink(missing_ok=True)
 
     def _launch(self, programs: Path) -> int:
         """Start the server's process; return where its lines begin in the log."""
-        place = self.place
-        arguments = cluster.configure(place, self._configuration)
+        paths = self.paths
+        arguments = cluster.configure(paths, self._configuration)
         begin = self._log_size()
         if begin > _LOG_BYTES:
-            place.log.rename(place.log.with_suffix(".log.1"))
+            paths.log.rename(paths.log.with_suffix(".log.1"))
             begin = 0
         # Ctrl-C while it is started would leave a server of which this object does not know.
-        with place.log.open("ab") as log, signals.held():
-            place.log.chmod(0o600)
+        with paths.log.open("ab") as log, signals.signals_blocked():
+            paths.log.chmod(0o600)
             self._child = subprocess.Popen(
                 [programs / "postgres", *arguments, "-c", f"cluster_name={self._mark}"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=place.data,
+                cwd=paths.data,
                 env=cluster.ENVIRONMENT,
                 umask=0o077,
                 # Ctrl-C in the terminal is for the node, which stops the server after its clients.
                 start_new_session=True,
-                **place.account.process_options,
+                **paths.account.process_options,
             )
         return begin
 
@@ -213,12 +212,12 @@ class Server:
                 return
             if not self.alive():
                 raise ServerError(
-                    cluster.explain(self.place, self._log_from(log_start), "stopped while starting")
+                    cluster.explain(self.paths, self._log_from(log_start), "stopped while starting")
                 )
             if is_due:
                 unclean = "automatic recovery in progress" in self._log_from(log_start)
                 doing = "repairs itself after an unclean stop" if unclean else "is starting"
-                self._say(f"Waiting for PostgreSQL, which {doing} ({seconds:.0f} s so far).")
+                self._echo(f"Waiting for PostgreSQL, which {doing} ({seconds:.0f} s so far).")
 
     # STOP
 
@@ -235,13 +234,13 @@ class Server:
             if seconds > _STOP_SECONDS:
                 raise ServerError(
                     f"PostgreSQL (process {pid}) did not stop within {_STOP_SECONDS:.0f} seconds; "
-                    f"its log is {self.place.log}."
+                    f"its log is {self.paths.log}."
                 )
             if is_due:
-                self._say(f"Waiting for PostgreSQL to write everything out ({seconds:.0f} s so far).")
+                self._echo(f"Waiting for PostgreSQL to write everything out ({seconds:.0f} s so far).")
         self._reap()
 
-    def _abandon(self) -> None:
+    def _abort_start(self) -> None:
         """End a server that is starting and is no longer needed."""
         if self._child is None:
             return
@@ -263,11 +262,11 @@ class Server:
     @contextmanager
     def _starting_or_stopping(self) -> Iterator[None]:
         """Let one command at a time start or stop the server; the others wait for it."""
-        with self._translated():
-            lock = (self.place.home / "start.lock").open("a+b")
+        with self._translate_errors():
+            lock = (self.paths.home / "start.lock").open("a+b")
         with lock:
             if not _locked(lock):
-                self._say(
+                self._echo(
                     "Waiting for another command of the node, which is starting or stopping the database."
                 )
                 fcntl.lockf(lock, fcntl.LOCK_EX)
@@ -276,17 +275,17 @@ class Server:
     def _pid_file(self) -> list[str] | None:
         """Return the lines of postmaster.pid: pid, folder, start, port, socket, address, memory, state."""
         try:
-            lines = (self.place.data / "postmaster.pid").read_text().splitlines()
+            lines = (self.paths.data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
             return None
         return lines if lines and lines[0].isdigit() else None
 
-    def bound_log(self) -> bool:
+    def rotate_log(self) -> bool:
         """Move the lines of a long log to `.log.1`, in place of those before; return whether that was done.
 
         The server goes on with its file, to which it appends. Lines that it writes meanwhile may be lost.
         """
-        log = self.place.log
+        log = self.paths.log
         if self._log_size() <= _LOG_BYTES:
             return False
         shutil.copyfile(log, log.with_suffix(".log.1"))
@@ -296,31 +295,31 @@ class Server:
         return True
 
     def _log_size(self) -> int:
-        return self.place.log.stat().st_size if self.place.log.exists() else 0
+        return self.paths.log.stat().st_size if self.paths.log.exists() else 0
 
     def _log_from(self, start: int) -> str:
-        with self.place.log.open("rb") as log:
+        with self.paths.log.open("rb") as log:
             log.seek(start)
             return log.read(1_000_000).decode(errors="replace")
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn an error of the operating system into a ServerError."""
         try:
             yield
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                raise ServerError(cluster.explain(self.place, "No space left on device", "")) from error
+                raise ServerError(cluster.explain(self.paths, "No space left on device", "")) from error
             culprit = error.filename or "a system call"
             raise ServerError(
-                f"The database in {self.place.home} can't be used: {culprit}: {error.strerror}."
+                f"The database in {self.paths.home} can't be used: {culprit}: {error.strerror}."
             ) from error
 
 
 @contextmanager
-def in_use(data_folder: Path, say: Say = _silent) -> Iterator[Server]:
+def in_use(data_folder: Path, echo: Echo = _silent) -> Iterator[Server]:
     """Run the server of `data_folder` for the length of the block; see Server.in_use."""
-    with Server(place(data_folder), say=say).in_use() as server:
+    with Server(server_paths(data_folder), echo=echo).in_use() as server:
         yield server
 
 

@@ -7,7 +7,7 @@ command waits for it, and says so. An error that waiting does not cure ends the 
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -18,11 +18,12 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration
 from mirror.node.postgres import replication
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 OLDEST_VERSION = 15
 
@@ -32,24 +33,22 @@ _LASTING = re.compile(r"FATAL: .*(authentication failed|does not exist|pg_hba\.c
 
 
 @contextmanager
-def ready(
-    say: Callable[[str], None], *, make: bool = True, wait: bool = True
-) -> Iterator[embedded.Server | None]:
+def ready(echo: Echo, *, make: bool = True, wait: bool = True) -> Iterator[embedded.Server | None]:
     """Have the database ready for the length of the block; yield the node's own server (None: DATABASE_URL).
 
     `wait` for a database of DATABASE_URL that does not answer yet. Errors: OperatorError if it can't be used,
     or if there is none yet and `make` is false.
     """
     if config.value("db.url"):
-        _check(say, wait=wait and config.value("common.databaseStartup.enabled"))
+        _check(echo, wait=wait and config.value("common.databaseStartup.enabled"))
         yield None
         return
-    if not make and not place(settings.DATA_DIR).data.exists():
+    if not make and not server_paths(settings.DATA_DIR).data.exists():
         raise OperatorError(
             f"There is no node in {settings.DATA_DIR} yet: `manage.py up` and `manage.py ingest` make one."
         )
-    with embedded.in_use(settings.DATA_DIR, say) as server:
-        replication.make_role(server.place, DATABASE, settings.DATA_DIR)
+    with embedded.in_use(settings.DATA_DIR, echo) as server:
+        replication.make_role(server.paths, DATABASE, settings.DATA_DIR)
         try:
             yield server
         except OperationalError:
@@ -69,9 +68,9 @@ def check_writable() -> None:
         )
 
 
-def _check(say: Callable[[str], None], *, wait: bool) -> None:
+def _check(echo: Echo, *, wait: bool) -> None:
     """Raise OperatorError if the database of DATABASE_URL does not answer, is too old, or is not in UTF-8."""
-    number, encoding = _described(say, config.value("common.databaseStartup.timeout") if wait else 0.0)
+    number, encoding = _describe_server(echo, config.value("common.databaseStartup.timeout") if wait else 0.0)
     version = int(number) // 10_000
     if version < OLDEST_VERSION:
         raise OperatorError(
@@ -84,7 +83,7 @@ def _check(say: Callable[[str], None], *, wait: bool) -> None:
         )
 
 
-def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
+def _describe_server(echo: Echo, seconds: float) -> tuple[str, str]:
     """Return the server's version number and the database's encoding; try for this many seconds.
 
     Errors: OperatorError.
@@ -98,17 +97,17 @@ def _described(say: Callable[[str], None], seconds: float) -> tuple[str, str]:
         except psycopg.Error as error:
             reason = str(error).strip().splitlines()[0]
             now = time.monotonic()
-            if not _may_pass(error) or now + interval > began + seconds:
+            if not _is_transient(error) or now + interval > began + seconds:
                 raise OperatorError(f"The database of DATABASE_URL can't be used: {reason}") from error
         if reason != last_reason or now - said_at > _REMIND_SECONDS:
-            left = duration(round(began + seconds - now))
-            say(f"Waiting for the database of DATABASE_URL, for up to {left}: {reason}")
+            remaining = duration(round(began + seconds - now))
+            echo(f"Waiting for the database of DATABASE_URL, for up to {remaining}: {reason}")
             last_reason, said_at = reason, now
         time.sleep(interval)
 
 
-def _may_pass(error: psycopg.Error) -> bool:
-    """Return whether the database may answer later: it does not listen yet, starts, or is too busy."""
+def _is_transient(error: psycopg.Error) -> bool:
+    """Return whether an error is transient: the database does not listen yet, starts, or is too busy."""
     is_slow = isinstance(error, psycopg.errors.QueryCanceled)
     return is_slow or (outage.is_outage(error) and _LASTING.search(str(error)) is None)
 

@@ -1,4 +1,4 @@
-"""What a node that strangers reach must not have: `up` and `serve` refuse it with the profile `production`.
+"""Unsafe settings of a public node: `up` and `serve` reject them with the profile `production`.
 
 `manage.py check --deploy` reports the same.
 """
@@ -20,7 +20,7 @@ _MIN_CHARACTERS, _MIN_DIFFERENT = 50, 5
 
 
 class Unsafe(OperatorError):
-    """A node for strangers has something that is not safe."""
+    """A public node has an unsafe setting."""
 
 
 def check() -> None:
@@ -74,4 +74,4 @@ def problems() -> Iterator[str]:
 
 
 def _variable(name: str) -> str:
-    return config.described(name).variable
+    return config.lookup(name).variable

@@ -17,7 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from psycopg import sql
 
 from mirror.core import config
-from mirror.core.config.database import connection_of
+from mirror.core.config.database import parse_url
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.db import statements
@@ -54,10 +54,10 @@ def configured() -> dict[str, Any] | None:
     if not text:
         return None
     if _URL.match(text):
-        return connection_of(text, config.described(SETTING).variable)
+        return parse_url(text, config.lookup(SETTING).variable)
     if not _NAME.fullmatch(text):
         raise InvalidSetting(
-            f"{config.described(SETTING).variable} is neither the name of a role such as {READER} nor an "
+            f"{config.lookup(SETTING).variable} is neither the name of a role such as {READER} nor an "
             f"address such as postgresql://{READER}:password@host:5432/name."
         )
     return {"USER": text, "PASSWORD": ""}
@@ -112,7 +112,7 @@ def check() -> None:
     changes = configured()
     if changes is None:
         return
-    variable = config.described(SETTING).variable
+    variable = config.lookup(SETTING).variable
     made_by = f"`manage.py grant` makes a role that can (the role of {variable})"
     try:
         with psycopg.connect(**_parameters(changes)) as attempt:
@@ -184,7 +184,6 @@ def _check_may_only_read(name: str) -> None:
 
 
 def _parameters(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a connection with changed settings."""
     other = connections.create_connection(DEFAULT_DB_ALIAS)
     other.settings_dict = {**connections.settings[DEFAULT_DB_ALIAS], **changes}
     parameters: dict[str, Any] = other.get_connection_params()

@@ -21,7 +21,6 @@ from mirror.node.postgres.server import Server
 
 log = logs.logger("mirror.node")
 
-Say = Callable[[str], None]
 
 _STOP_SECONDS = 30
 _LOG_READ_SECONDS = 1.0
@@ -30,12 +29,12 @@ _LOG_READ_SECONDS = 1.0
 _KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)")
 
 
-class _Watched:
+class _Supervised:
     """A part that is watched: reports its deaths and knows when it is due to start again."""
 
-    def __init__(self, name: str, say: Say) -> None:
+    def __init__(self, name: str, echo: logs.Echo) -> None:
         self.name = name
-        self._say = say
+        self._echo = echo
         self._pauses = Backoff()
         self._began = self._due = time.monotonic()
 
@@ -43,22 +42,24 @@ class _Watched:
         """Start the part if it is due, or report its death."""
         raise NotImplementedError
 
-    def _died(self, process: str, why: str) -> None:
+    def _died(self, process: str, reason: str) -> None:
         pause = self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
-        exits.record(process, why)
+        exits.record(process, reason)
         # The sentence is for people who look on, the line for what reads the log.
-        log.error("process_died", process=process, reason=why, pause_s=round(pause))
-        self._say(f"{process[0].upper()}{process[1:]} {why}. It is started again {when}.")
+        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+        self._echo(f"{process[0].upper()}{process[1:]} {reason}. It is started again {when}.")
 
 
-class Part(_Watched):
+class Part(_Supervised):
     """A part that is a process. One that ends with exit code 0 is done, unless it `lasts`."""
 
-    def __init__(self, name: str, work: Callable[[], None], say: Say, *, lasts: bool = False) -> None:
-        super().__init__(name, say)
-        self._fine = (None,) if lasts else (None, 0)
+    def __init__(
+        self, name: str, work: Callable[[], None], echo: logs.Echo, *, permanent: bool = False
+    ) -> None:
+        super().__init__(name, echo)
+        self._fine = (None,) if permanent else (None, 0)
         self._work = work
         self._process: Process | None = None
         self.deaths = 0
@@ -76,7 +77,7 @@ class Part(_Watched):
     def _start(self) -> Process:
         context = multiprocessing.get_context("fork")
         process = context.Process(target=_run, args=(self.name, self._work), name=self.name)
-        with signals.held():
+        with signals.signals_blocked():
             process.start()
             self._process = process
         self._began = time.monotonic()
@@ -100,8 +101,8 @@ class Part(_Watched):
 
 
 def _run(name: str, work: Callable[[], None]) -> None:
-    process_table.name_this(name)
-    signals.leave_to_supervisor()
+    process_table.set_process_name(name)
+    signals.start_supervised()
     try:
         work()
     except OperatorError as error:
@@ -112,11 +113,11 @@ def _run(name: str, work: Callable[[], None]) -> None:
         sys.exit(1)
 
 
-class Database(_Watched):
+class Database(_Supervised):
     """The node's own PostgreSQL. Deaths of its processes are said too, since they end all sessions."""
 
-    def __init__(self, server: Server, say: Say) -> None:
-        super().__init__("PostgreSQL", say)
+    def __init__(self, server: Server, echo: logs.Echo) -> None:
+        super().__init__("PostgreSQL", echo)
         self._server = server
         self._pid = server.pid()
         self._away = False
@@ -129,9 +130,9 @@ class Database(_Watched):
                 self._revive()
         elif not self._server.alive():
             self._away = True
-            why = exits.reason(self._server.exit_code)
+            reason = exits.reason(self._server.exit_code)
             self._died(
-                f"{self.name} (process {self._pid})", f"{why}, and its log is {self._server.place.log}"
+                f"{self.name} (process {self._pid})", f"{reason}, and its log is {self._server.paths.log}"
             )
         elif time.monotonic() >= self._log_read_at + _LOG_READ_SECONDS:
             self._log_read_at = time.monotonic()
@@ -139,13 +140,13 @@ class Database(_Watched):
 
     def _revive(self) -> None:
         try:
-            self._server.revive()
+            self._server.restart()
         except ServerError as error:
             self._began = time.monotonic()
             self._due = self._began + self._pauses.after(0)
-            self._say(f"{error} It is tried again.")
+            self._echo(f"{error} It is tried again.")
             return
-        self._say("PostgreSQL runs again.")
+        self._echo("PostgreSQL runs again.")
         self._away = False
         self._pid, self._began = self._server.pid(), time.monotonic()
 
@@ -155,20 +156,20 @@ class Database(_Watched):
             self._read = 0
         if size == self._read:
             return
-        with self._server.place.log.open("rb") as file:
+        with self._server.paths.log.open("rb") as file:
             file.seek(self._read)
             text = file.read(size - self._read).decode(errors="replace")
         with suppress(OSError):
             # A disk that is full has no room for a copy.
-            size = 0 if self._server.bound_log() else size
+            size = 0 if self._server.rotate_log() else size
         self._read = size
         for kind, pid, number in _KILLED.findall(text):
             process = f"PostgreSQL's {kind} (process {pid})"
-            why = exits.reason(-int(number))
-            exits.record(process, why)
-            log.error("process_died", process=process, reason=why)
-            self._say(f"{process} {why}; PostgreSQL ends all its sessions and repairs itself.")
+            reason = exits.reason(-int(number))
+            exits.record(process, reason)
+            log.error("process_died", process=process, reason=reason)
+            self._echo(f"{process} {reason}; PostgreSQL ends all its sessions and repairs itself.")
 
     def _log_size(self) -> int:
-        log = self._server.place.log
+        log = self._server.paths.log
         return log.stat().st_size if log.exists() else 0

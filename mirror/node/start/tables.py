@@ -1,6 +1,6 @@
 """The tables of a node: made and brought up to date by its migrations."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
@@ -15,8 +15,9 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.distribution import distributing, is_distributed
-from mirror.core.db.partitions.catalogue import divided_tables, growing_tables
-from mirror.core.db.partitions.dividing import divide
+from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables
+from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.logs import Echo
 from mirror.node.start.database import check_writable
 
 _FOREIGN_TABLES_NAMED = 3
@@ -24,8 +25,8 @@ _FOREIGN_TABLES_NAMED = 3
 LEDGER_APPS = ("ledger", "contracts", "tokens", "network")
 #: The schema of a database into which a backup is being restored.
 RESTORING = "restoring"
-# The step of an upgrade that divides tables with rows.
-_DIVISION = "monthly_partitions"
+# The step of an upgrade that partitions tables with rows.
+_PARTITIONING = "monthly_partitions"
 # The advisory lock of the process that makes the tables. Any fixed number does.
 _LOCK = 0x7461626C6573
 _RETRY_SECONDS = 0.2
@@ -40,8 +41,8 @@ _LAST_MIGRATIONS = {
 }
 
 
-def make_tables(say: Callable[[str], None]) -> None:
-    """Apply missing migrations; divide and distribute empty tables if that is configured.
+def make_tables(echo: Echo) -> None:
+    """Apply missing migrations; partition and distribute empty tables if that is configured.
 
     Errors: OperatorError.
     """
@@ -53,33 +54,33 @@ def make_tables(say: Callable[[str], None]) -> None:
     with statements.locked(_LOCK, pause=_RETRY_SECONDS):
         if missing():
             check_foreign_tables()
-            say("Creating or updating the tables.")
+            echo("Creating or updating the tables.")
             call_command("migrate", interactive=False, verbosity=0)
         _forget_replaced()
         arrange_partitions()
-        distributing.arrange()
+        distributing.distribute_if_configured()
 
 
 def arrange_partitions() -> None:
-    """Divide empty tables by month if db.partitions is on; leave those with rows to `manage.py upgrade`."""
+    """Partition empty tables by month if db.partitions is on; `manage.py upgrade` does those with rows."""
     if not config.value("db.partitions"):
-        statements.execute("delete from backfill where name = %s and finished is null", [_DIVISION])
+        statements.execute("delete from backfill where name = %s and finished is null", [_PARTITIONING])
         return
-    divided = divided_tables()
-    whole = [table for table in growing_tables() if table not in divided]
+    partitioned = partitioned_tables()
+    whole = [table for table in partitionable_tables() if table not in partitioned]
     if not any(statements.value(f"select exists (select from {table})") for table in whole):
         for table in whole:
-            divide(table)
+            partition_table(table)
         return
     if is_distributed():
         raise OperatorError(
-            "Tables with rows that are distributed can't be divided by month: leave out "
+            "Tables with rows that are distributed can't be partitioned by month: leave out "
             "SVC_MIRROR_DB_PARTITIONS, or load into a new database."
         )
     statements.execute(
         "insert into backfill (name, rows, seconds) values (%s, 0, 0) "
         "on conflict (name) do update set finished = null",
-        [_DIVISION],
+        [_PARTITIONING],
     )
 
 

@@ -32,21 +32,20 @@ from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import failure
 from mirror.core.db.distribution import distributing
+from mirror.core.logs import Echo
 from mirror.core.metrics import files
 from mirror.core.processes import exits, signals
 from mirror.demo import run
 from mirror.demo.live import network
 from mirror.node.admin import access
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_passable
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_traversable
+from mirror.node.postgres.installation import server_paths
 from mirror.node.start import database, production, reader_role, supervisor, tables
 from mirror.operations.retention import plan
 from mirror.operations.upgrade import remaining
 from mirror.web import server as web
 from mirror.web.grpc import process as grpc
-
-Say = Callable[[str], None]
 
 _WATCH_SECONDS = 0.1
 _TABLES_SECONDS = 1.0
@@ -59,34 +58,34 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 # COMMANDS
 
 
-def serve(say: Say) -> None:
+def serve(echo: Echo) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
-    with _stopping(say), web.bound() as listening:
+    with _stopping(echo), web.bind() as listening:
         web.check_settings()
         production.check()
-        with database.ready(say) as server:
-            _wait_for_tables(say)
+        with database.ready(echo) as server:
+            _wait_for_tables(echo)
             reader_role.check()
-            remaining.say_pending(say)
-            part = _web_server(listening, say)
-            _run(say, server, part, lambda: say(f"Serving {web.url()} - Ctrl-C stops."), {})
+            remaining.report_pending(echo)
+            part = _web_server(listening, echo)
+            _run(echo, server, part, lambda: echo(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
-def serve_grpc(say: Say) -> None:
+def serve_grpc(echo: Echo) -> None:
     """Run the gRPC server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
     if not grpc.is_wanted():
         raise OperatorError("The gRPC API has no port: name one, such as SVC_MIRROR_GRPC_PORT=5600.")
-    with _stopping(say):
+    with _stopping(echo):
         web.check_settings()
         grpc.check_port()
-        with database.ready(say) as server:
-            _wait_for_tables(say)
+        with database.ready(echo) as server:
+            _wait_for_tables(echo)
             reader_role.check()
-            part = supervisor.Part(grpc.NAME, grpc.serve, say, lasts=True)
-            _run(say, server, part, lambda: say(f"Serving gRPC at {grpc.address()} - Ctrl-C stops."), {})
+            part = supervisor.Part(grpc.NAME, grpc.serve, echo, permanent=True)
+            _run(echo, server, part, lambda: echo(f"Serving gRPC at {grpc.address()} - Ctrl-C stops."), {})
 
 
-def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = False) -> None:
+def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = False) -> None:
     """Run a whole node until a signal asks to stop; `live` lets the demo network go on.
 
     With `block_node` it goes on with blocks, and a block node on this machine serves them.
@@ -94,14 +93,14 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
     OperatorError.
     """
     if sdk:
-        config.assume(_sdk_ports().DEFAULTS)
+        config.set_defaults(_sdk_ports().DEFAULTS)
     has_demo = config.value("network") == run.NETWORK and not follows()
     if live and not has_demo:
         raise OperatorError(
             "--live lets the demo network go on, and this node is for the network "
             f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
         )
-    with _stopping(say), _only_one(settings.DATA_DIR), web.bound() as listening:
+    with _stopping(echo), _single_instance(settings.DATA_DIR), web.bind() as listening:
         if sdk:
             _sdk_ports().check_ports()
         if grpc.is_wanted():
@@ -110,12 +109,12 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
         plan.periods()
         production.check()
         # Making the history and making the database take a core each.
-        is_new = not config.value("db.url") and not place(settings.DATA_DIR).data.exists()
+        is_new = not config.value("db.url") and not server_paths(settings.DATA_DIR).data.exists()
         with (
-            run.made_ahead() if has_demo and is_new else nullcontext() as maker,
-            database.ready(say) as server,
+            run.start_producing() if has_demo and is_new else nullcontext() as producer,
+            database.ready(echo) as server,
         ):
-            tables.make_tables(say)
+            tables.make_tables(echo)
             stored_network.check()
             reader_role.grant_again()
             reader_role.check()
@@ -127,29 +126,29 @@ def up(say: Say, *, live: bool = False, block_node: bool = False, sdk: bool = Fa
             }
             needed = ((role, work) for role, (is_needed, work) in works.items() if is_needed)
             parts: dict[str, Callable[[], None]] = {
-                role: partial(_counting, role, work, say) for role, work in needed
+                role: partial(_with_metrics, role, work, echo) for role, work in needed
             }
             if has_demo:
-                _load_demo(say, maker, server)
+                _load_demo(echo, producer, server)
                 if live:
                     network.check_goes_on()
-                    parts["demo network"] = partial(_demo_process, say, block_node=block_node)
+                    parts["demo network"] = partial(_demo_process, echo, block_node=block_node)
             if sdk:
                 parts["ports of SDKs"] = _sdk_ports().serve
             if grpc.is_wanted():
                 parts[grpc.NAME] = grpc.serve
-            ready = partial(_whereabouts, server, ends=has_demo and not live, sdk=sdk)
-            _run(say, server, _web_server(listening, say), lambda: say(ready()), parts)
+            ready = partial(_startup_text, server, ends=has_demo and not live, sdk=sdk)
+            _run(echo, server, _web_server(listening, echo), lambda: echo(ready()), parts)
 
 
-def _load_demo(say: Say, maker: run.Maker | None, server: embedded.Server | None) -> None:
+def _load_demo(echo: Echo, producer: run.HistoryProducer | None, server: embedded.Server | None) -> None:
     """Load the demo network in a process of its own, whose memory ends with it. Errors: OperatorError."""
     # The child process can't use a copied connection.
     connections.close_all()
     receiving, sending = multiprocessing.Pipe(duplex=False)
     with receiving, sending:
-        work = partial(_sending_error, sending, partial(run.load, maker=maker))
-        code = supervisor.Part("loader", partial(_counting, "loader", work, say), say).finish()
+        work = partial(_sending_error, sending, partial(run.load, producer=producer))
+        code = supervisor.Part("loader", partial(_with_metrics, "loader", work, echo), echo).finish()
         error: OperatorError | None = receiving.recv() if receiving.poll() else None
     if error or code:
         if server:
@@ -158,12 +157,12 @@ def _load_demo(say: Say, maker: run.Maker | None, server: embedded.Server | None
         raise error or OperatorError(cause)
 
 
-def _sending_error(sending: Connection, work: Callable[[Say], None], say: Say) -> None:
+def _sending_error(sending: Connection, work: Callable[[Echo], None], echo: Echo) -> None:
     """Do the work, and send the error that an operator can cure, if one ends it."""
     # So that a progress bar ends in order, too.
-    signals.stop_in_order()
+    signals.raise_on_stop()
     try:
-        work(say)
+        work(echo)
     except signals.Stop:
         return
     except OperatorError as error:
@@ -177,7 +176,7 @@ def _sending_error(sending: Connection, work: Callable[[Say], None], say: Say) -
 
 
 def _run(
-    say: Say,
+    echo: Echo,
     server: embedded.Server | None,
     first: supervisor.Part,
     ready: Callable[[], None],
@@ -187,15 +186,15 @@ def _run(
 
     Errors: OperatorError if the first part dies before it has ever answered.
     """
-    files.begin("supervisor")
+    files.start_writing("supervisor")
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
     # They share what this one never changes.
     gc.freeze()
-    others = [supervisor.Part(name, work, say, lasts=name == grpc.NAME) for name, work in parts.items()]
+    others = [supervisor.Part(name, work, echo, permanent=name == grpc.NAME) for name, work in parts.items()]
     answers = grpc.answers if first.name == grpc.NAME else _answers
-    postgres = [supervisor.Database(server, say)] if server else []
+    postgres = [supervisor.Database(server, echo)] if server else []
     try:
         answered = False
         while True:
@@ -212,9 +211,9 @@ def _run(
             part.stop()
 
 
-def _web_server(listening: socket.socket, say: Say) -> supervisor.Part:
+def _web_server(listening: socket.socket, echo: Echo) -> supervisor.Part:
     web.listen(listening)
-    return supervisor.Part("web server", partial(web.serve, listening), say, lasts=True)
+    return supervisor.Part("web server", partial(web.serve, listening), echo, permanent=True)
 
 
 def follows() -> bool:
@@ -234,56 +233,56 @@ def _sdk_ports() -> ModuleType:
     return sdk_ports
 
 
-def _counting(role: str, work: Callable[[Say], None], say: Say) -> None:
+def _with_metrics(role: str, work: Callable[[Echo], None], echo: Echo) -> None:
     """Do the work of a process with metrics of its own, which ends with the supervisor."""
     signals.end_with_parent()
-    files.begin(role)
-    work(say)
+    files.start_writing(role)
+    work(echo)
 
 
-def _follow(say: Say) -> None:
+def _follow(echo: Echo) -> None:
     # Only this process needs it.
     from mirror.node.loading import following
 
-    following.follow_until_stopped(say)
+    following.follow_until_stopped(echo)
 
 
-def _demo_process(say: Say, *, block_node: bool) -> None:
+def _demo_process(echo: Echo, *, block_node: bool) -> None:
     with ExitStack() as stack:
         if ArchiveSelection.by_settings().anything:
             # The library of buckets takes 5 MB, which a node without an archive does not need.
             from mirror.node.loading import archive_maintenance
 
-            stack.enter_context(archive_maintenance.in_thread(say, str(run.folder()), run.first_book()))
-        network.live(say, block_node=block_node)
+            stack.enter_context(archive_maintenance.in_thread(echo, str(run.folder()), run.first_book()))
+        network.live(echo, block_node=block_node)
 
 
-def _upgrade(say: Say) -> None:
+def _upgrade(echo: Echo) -> None:
     # Only this process needs it.
     from mirror.operations.upgrade import runner
     from mirror.operations.upgrade.progress import lines
 
     try:
-        runner.run(lines(say), signals.stop_event())
+        runner.run(lines(echo), signals.stop_event())
     except OperatorError as error:
-        say(str(error))
+        echo(str(error))
 
 
-def _prune(say: Say) -> None:
+def _prune(echo: Echo) -> None:
     # Only this process needs it.
     from mirror.operations.retention import pruning
 
-    pruning.prune_continuously(say, signals.stop_event())
+    pruning.prune_continuously(echo, signals.stop_event())
 
 
-def _wait_for_tables(say: Say) -> None:
+def _wait_for_tables(echo: Echo) -> None:
     """Wait until every migration is applied: without its tables a server could only give errors."""
     tables.check_restored()
     tables.check_commit()
     if missing := tables.missing():
         names = ", ".join(missing[:_MIGRATIONS_NAMED])
         more = len(missing) - _MIGRATIONS_NAMED
-        say(
+        echo(
             "Some tables are missing or old: `manage.py migrate` makes them. The web server waits for "
             f"{names}{f' and {more} more' if more > 0 else ''}."
         )
@@ -306,15 +305,15 @@ def _answers() -> bool:
 # OUTPUT
 
 
-def _whereabouts(server: embedded.Server | None, *, ends: bool, sdk: bool) -> str:
+def _startup_text(server: embedded.Server | None, *, ends: bool, sdk: bool) -> str:
     """Return where everything is; `ends` says that only the history of the demo network is loaded."""
     url, data = web.url(), settings.DATA_DIR
     if server:
-        psql = binaries(server.place) / "psql"
-        sql = f"{_short(psql)} -h {server.place.socket} -U {ROLE} {DATABASE}"
-        where = f"everything is kept in {_short(data)}"
-        if server.place.note:
-            where += f" and {server.place.home}, since PostgreSQL's account can't enter {data}"
+        psql = binaries(server.paths) / "psql"
+        sql = f"{_relative_path(psql)} -h {server.paths.socket} -U {ROLE} {DATABASE}"
+        where = f"everything is kept in {_relative_path(data)}"
+        if server.paths.marker:
+            where += f" and {server.paths.home}, since PostgreSQL's account can't enter {data}"
     else:
         sql, where = "the one of DATABASE_URL", "everything is kept in the database"
     return f"""
@@ -324,7 +323,7 @@ Ledger Mirror is running. Ctrl-C stops it; {where}.
   API       {url}/api/v1/blocks
             {url}/api/v1/transactions?limit=5
             {url}/api/v1/docs/ describes every request
-{_of_sdks() if sdk else ""}{_of_grpc()}  Admin     {url}/admin
+{_sdk_ports_text() if sdk else ""}{_grpc_text()}  Admin     {url}/admin
             {_password(data)}
   Database  {sql}
   Load      .venv/bin/python manage.py ingest PATH...
@@ -337,20 +336,20 @@ def _password(data: Path) -> str:
     """Return where the password of the admin is; a restored node has no file with it."""
     file = access.password_file(data)
     if file.exists():
-        return f"user {access.ADMIN}, its first password is in {_short(file)}"
+        return f"user {access.ADMIN}, its first password is in {_relative_path(file)}"
     return f"user {access.ADMIN} with the password it has; manage.py password gives it a new one"
 
 
-def _of_sdks() -> str:
+def _sdk_ports_text() -> str:
     ports = ", ".join(map(str, _sdk_ports().ports()))
     return f"            the same at the ports {ports}, where SDKs for local networks look\n"
 
 
-def _of_grpc() -> str:
+def _grpc_text() -> str:
     return f"            topics and nodes over gRPC at {grpc.address()}\n" if grpc.is_wanted() else ""
 
 
-def _short(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     """Return the path relative to the working directory, if it lies below that."""
     with suppress(ValueError):
         return str(path.relative_to(Path.cwd()))
@@ -361,20 +360,20 @@ def _short(path: Path) -> str:
 
 
 @contextmanager
-def _stopping(say: Say) -> Iterator[None]:
+def _stopping(echo: Echo) -> Iterator[None]:
     """End the block in order when a signal asks to stop, which counts as success."""
-    signals.stop_in_order()
+    signals.raise_on_stop()
     try:
         yield
     except signals.Stop:
-        say("Stopped.")
+        echo("Stopped.")
 
 
 @contextmanager
-def _only_one(data_folder: Path) -> Iterator[None]:
+def _single_instance(data_folder: Path) -> Iterator[None]:
     """Let one `up` at a time run on a data folder. Errors: OperatorError."""
     try:
-        make_passable(data_folder)
+        make_traversable(data_folder)
         lock = (data_folder / "up.lock").open("a+")
     except OSError as error:
         raise OperatorError(f"The folder {data_folder} can't be used: {error.strerror}.") from error

@@ -12,7 +12,7 @@ import zstandard
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes.whole_files import sync, write_whole
+from mirror.core.processes.atomic_files import fsync, write_atomic
 from mirror.demo import run
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
@@ -29,7 +29,7 @@ def add(folder: Path, manifest: Manifest) -> Manifest:
     if config.value("network") != run.NETWORK or not Publisher(bucket, nodes()).complete:
         return manifest
     content = _packed(bucket)
-    write_whole(folder / DEMO, content)
+    write_atomic(folder / DEMO, content)
     file = BackupFile(DEMO, "", 0, len(content), hashlib.sha256(content).hexdigest())
     return replace(manifest, demo=file)
 
@@ -75,10 +75,10 @@ def unpack(folder: Path) -> None:
     # The notes of the restore are dropped after this, so it has to be on the disk.
     for path, _, names in os.walk(unfinished):
         for name in names:
-            sync(Path(path, name))
-        sync(Path(path))
+            fsync(Path(path, name))
+        fsync(Path(path))
     unfinished.replace(bucket)
-    sync(bucket.parent)
+    fsync(bucket.parent)
 
 
 def remove() -> None:

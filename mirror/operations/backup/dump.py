@@ -23,10 +23,12 @@ from psycopg.errors import LockNotAvailable
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.settings import SETTINGS
+from mirror.core.logs import Echo
+from mirror.core.processes.atomic_files import write_atomic
 from mirror.core.processes.progress import ByteDisplay
-from mirror.core.processes.whole_files import write_whole
 from mirror.core.values.human_readable import byte_size
 from mirror.operations.backup import demo
+from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks, partitions_by_time
 from mirror.operations.backup.files import write_rows
 from mirror.operations.backup.manifest import (
     BACKUP,
@@ -38,8 +40,7 @@ from mirror.operations.backup.manifest import (
     Kind,
     Manifest,
 )
-from mirror.operations.backup.pieces import Piece, backed_up_tables, partitions_by_time, pieces
-from mirror.operations.backup.sessions import Session, Task, alone, check_room, session
+from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session
 
 # Without the locks of all tables after so long, the others are released.
 _LOCK_MILLISECONDS = 500
@@ -61,48 +62,48 @@ _SNAPSHOT = "select pg_export_snapshot(), pg_snapshot_xmin(pg_current_snapshot()
 class Content:
     """The content of a folder: tables with their columns, and the pieces of these.
 
-    `complete` is called after the tables were read, within their PostgreSQL snapshot, and may add files and
+    `finish` is called after the tables were read, within their PostgreSQL snapshot, and may add files and
     facts to the manifest.
     """
 
     kind: Kind
     tables: Callable[[Session], dict[str, list[str]]]
-    pieces: Callable[[Session, dict[str, list[str]]], list[Piece]]
-    complete: Callable[[Session, Manifest], Manifest]
+    chunks: Callable[[Session, dict[str, list[str]]], list[Chunk]]
+    finish: Callable[[Session, Manifest], Manifest]
     # Whether sessions can share a PostgreSQL snapshot: not where other machines hold the rows.
     shares_snapshot: bool = True
 
 
-def backup(folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int) -> Manifest:
-    """Write a backup, or go on with one; return its manifest. Errors: OperatorError; Stopped."""
-    content = Content(BACKUP, backed_up_tables, pieces, lambda _, manifest: demo.add(folder, manifest))
-    return write(Task(folder, say, stopping, jobs), content)
+def backup(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int) -> Manifest:
+    """Write a backup, or resume one; return its manifest. Errors: OperatorError; Stopped."""
+    content = Content(BACKUP, backed_up_tables, chunks, lambda _, manifest: demo.add(folder, manifest))
+    return write(Task(folder, echo, stopping, jobs), content)
 
 
 def write(task: Task, content: Content) -> Manifest:
-    """Write the content into a folder, or go on with that; return its manifest.
+    """Write the content into a folder, or resume that; return its manifest.
 
     Errors: OperatorError; Stopped.
     """
     folder, name = task.folder, content.kind.name
     _make_folder(folder, name)
-    with session() as first, alone(first):
+    with session() as first, exclusive(first):
         with _consistent(task, first, content):
             tables = content.tables(first)
             begun = _begin(task, first, name, tables)
-            wanted = content.pieces(first, tables)
-            total = sum(piece.bytes for piece in wanted)
+            needed = content.chunks(first, tables)
+            total = sum(chunk.bytes for chunk in needed)
             expected = _COMPRESSED * total
             check_room(folder, expected - sum(file.bytes for file in begun.values()), f"The {name}")
             snapshot = first.execute(_SNAPSHOT).fetchone() if content.shares_snapshot else None
             if begun:
-                task.say(f"Going on with the {name} in {folder}: what has changed since is written again.")
-            task.say(
+                task.echo(f"Going on with the {name} in {folder}: what has changed since is written again.")
+            task.echo(
                 f"{byte_size(total)} of tables are read; the {name} will have about {byte_size(expected)}."
             )
-            done = _write_files(task, wanted, begun, snapshot or ("", 0))
+            done = _write_files(task, needed, begun, snapshot or ("", 0))
             # Still within the PostgreSQL snapshot, so all figures are of the same time as the files.
-            manifest = content.complete(first, _manifest(first, name, tables, done))
+            manifest = content.finish(first, _manifest(first, name, tables, done))
         for stale in begun.keys() - {file.name for file in manifest.files}:
             (folder / stale).unlink(missing_ok=True)
         manifest.write(folder)
@@ -130,9 +131,9 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
     """Return the finished files of an unfinished folder, or begin a new one. Errors: OperatorError."""
     folder = task.folder
     cluster, database = first.execute(_WHERE).fetchone() or ("", "")
-    place = {"cluster": cluster, "database": database, "network": config.value("network")}
+    origin = {"cluster": cluster, "database": database, "network": config.value("network")}
     # Rows look unchanged where a column was added or dropped, but their files are of the columns before.
-    header = place | {"columns": tables, "migrations": [list(each) for each in _migrations(first)]}
+    header = origin | {"columns": tables, "migrations": [list(each) for each in _migrations(first)]}
     journal = folder / JOURNAL
     if not journal.exists():
         _note(folder, header)
@@ -146,7 +147,7 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
             if stored:
                 files[content["name"]] = BackupFile(**content)
             stored = stored or content
-    if stored and {each: stored.get(each) for each in place} != place:
+    if stored and {each: stored.get(each) for each in origin} != origin:
         raise OperatorError(
             f"The unfinished {name} in {folder} is of another database: name another folder, or remove it."
         )
@@ -155,17 +156,16 @@ def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) 
     usable = {each: file for each, file in files.items() if file.is_in(folder)}
     if stored != header:
         if usable:
-            task.say(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
+            task.echo(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
         usable = {}
     # It may end in half a line.
-    write_whole(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
+    write_atomic(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
     for each in files.keys() - usable.keys():
         (folder / each).unlink(missing_ok=True)
     return usable
 
 
 def _migrations(first: Session) -> list[tuple[str, str]]:
-    """Return the applied migrations, as of the snapshot."""
     return [(app, name) for app, name in first.execute(_MIGRATIONS)]
 
 
@@ -194,7 +194,7 @@ def _consistent(task: Task, first: Session, content: Content) -> Iterator[None]:
     is_said = False
     while not _locked(first, content):
         if not is_said:
-            task.say("Waiting for a session that changes a table.")
+            task.echo("Waiting for a session that changes a table.")
             is_said = True
         task.check_stop()
     try:
@@ -223,7 +223,7 @@ def _locked(first: Session, content: Content) -> bool:
 
 
 def _write_files(
-    task: Task, wanted: list[Piece], begun: dict[str, BackupFile], snapshot: Sequence[Any]
+    task: Task, needed: list[Chunk], begun: dict[str, BackupFile], snapshot: Sequence[Any]
 ) -> list[BackupFile]:
     """Write the files of all pieces, except unchanged ones of an earlier attempt.
 
@@ -233,23 +233,23 @@ def _write_files(
     done: list[BackupFile] = []
     lock = threading.Lock()
 
-    def write(own: Session, piece: Piece) -> None:
+    def write(own: Session, chunk: Chunk) -> None:
         # One transaction for all would hold the locks of every month, and the server has a limited number.
         own.execute("begin isolation level repeatable read, read only")
         if name:
             own.execute(f"set transaction snapshot '{name}'")
-        earlier = begun.get(piece.name)
-        file = earlier if earlier and piece.is_unchanged(own, earlier, oldest) else None
-        file = file or write_rows(task, own, piece, oldest)
+        earlier = begun.get(chunk.name)
+        file = earlier if earlier and chunk.is_unchanged(own, earlier, oldest) else None
+        file = file or write_rows(task, own, chunk, oldest)
         own.execute("commit")
         with lock:
             if file is not earlier:
                 _note(task.folder, asdict(file))
             done.append(file)
-        display.add(piece.bytes)
+        display.add(chunk.bytes)
 
-    with ByteDisplay("Writing", sum(piece.bytes for piece in wanted), task.say) as display:
-        task.share(wanted, write)
+    with ByteDisplay("Writing", sum(chunk.bytes for chunk in needed), task.echo) as display:
+        task.run_all(needed, write)
     return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
 
 

@@ -4,9 +4,9 @@ import hashlib
 
 import zstandard
 
-from mirror.core.processes.whole_files import written_whole
+from mirror.core.processes.atomic_files import atomic_file
+from mirror.operations.backup.chunks import Chunk
 from mirror.operations.backup.manifest import BackupFile, Manifest
-from mirror.operations.backup.pieces import Piece
 from mirror.operations.backup.sessions import Session, Task
 
 # Where the processor is the limit, a higher level costs more than it saves.
@@ -14,12 +14,12 @@ _LEVEL = 1
 _BUFFER_BYTES = 1 << 18
 
 
-def write_rows(task: Task, own: Session, piece: Piece, oldest: int) -> BackupFile:
+def write_rows(task: Task, own: Session, chunk: Chunk, oldest: int) -> BackupFile:
     """Write the rows of a piece to its file, and return its entry of the manifest. Errors: Stopped."""
-    path = task.folder / piece.name
+    path = task.folder / chunk.name
     compressor, digest = zstandard.ZstdCompressor(level=_LEVEL).compressobj(), hashlib.sha256()
     size = 0
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
 
         def put(data: bytes) -> None:
             nonlocal size
@@ -30,7 +30,7 @@ def write_rows(task: Task, own: Session, piece: Piece, oldest: int) -> BackupFil
         rows: list[bytes | bytearray | memoryview] = []
         gathered = 0
         with own.cursor() as cursor:
-            with cursor.copy(f"copy ({piece.select}) to stdout") as copy:
+            with cursor.copy(f"copy ({chunk.select}) to stdout") as copy:
                 for row in copy:
                     rows.append(row)
                     gathered += len(row)
@@ -42,8 +42,8 @@ def write_rows(task: Task, own: Session, piece: Piece, oldest: int) -> BackupFil
             put(compressor.compress(b"".join(rows)))
             put(compressor.flush())
             count = cursor.rowcount
-    of_piece = piece.leaf, piece.number, piece.filenode, oldest
-    return BackupFile(path.name, piece.table, count, size, digest.hexdigest(), *of_piece)
+    of_chunk = chunk.leaf, chunk.number, chunk.filenode, oldest
+    return BackupFile(path.name, chunk.table, count, size, digest.hexdigest(), *of_chunk)
 
 
 def copy_rows(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes.whole_files import write_whole
+from mirror.core.processes.atomic_files import write_atomic
 
 FORMAT = 1
 MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
@@ -124,16 +124,16 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        return digest_of(asdict(self))
+        return content_digest(asdict(self))
 
     @property
-    def held(self) -> Kind:
+    def folder_kind(self) -> Kind:
         return _KINDS[self.kind]
 
     def write(self, folder: Path) -> None:
         """Make the folder a complete one."""
         content = asdict(self) | {"sha256": self.digest}
-        write_whole(folder / MANIFEST, json.dumps(content, indent=1).encode())
+        write_atomic(folder / MANIFEST, json.dumps(content, indent=1).encode())
         (folder / JOURNAL).unlink(missing_ok=True)
 
     @classmethod
@@ -151,17 +151,17 @@ class Manifest:
                     f"The {kind.name} in {folder} was made by a newer release ({content['release']}) and "
                     "can't be read by this one: install that release."
                 )
-            if content.pop("sha256") != digest_of(content):
+            if content.pop("sha256") != content_digest(content):
                 raise ValueError
             manifest = cls(**_typed(content))
-            held = manifest.held
+            actual = manifest.folder_kind
         except (ValueError, KeyError, TypeError, AttributeError):
             raise DamagedBackup(
                 f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
             ) from None
-        if held != kind:
+        if actual != kind:
             raise OperatorError(
-                f"The folder {folder} has a {held.name}: `manage.py {held.loads} {folder}` takes it."
+                f"The folder {folder} has a {actual.name}: `manage.py {actual.loads} {folder}` takes it."
             )
         return manifest
 
@@ -216,5 +216,5 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def digest_of(content: dict[str, Any]) -> str:
+def content_digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

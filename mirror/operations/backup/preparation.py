@@ -1,7 +1,7 @@
 """The empty tables that a backup or a snapshot is loaded into, and the notes of what is loaded."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -11,9 +11,15 @@ from django.db.migrations.recorder import MigrationRecorder
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import distributing
 from mirror.core.db.partitions import making
-from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, month_of, partitions
-from mirror.core.db.partitions.dividing import divide
+from mirror.core.db.partitions.catalogue import (
+    month_span,
+    partitionable_tables,
+    partitioned_tables,
+    partitions,
+)
+from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.db.statements import execute, quoted
+from mirror.core.logs import Echo
 from mirror.node.start import tables
 from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
@@ -63,13 +69,13 @@ def check_empty(first: Session, manifest: Manifest) -> None:
             "without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
     backed_up = manifest.tables
-    divided = divided_tables()
-    whole = [name for name in divided if name in backed_up and not backed_up[name].partitions]
-    # A snapshot's tables are divided as this node's are.
-    if whole and manifest.held != SNAPSHOT:
+    partitioned = partitioned_tables()
+    whole = [name for name in partitioned if name in backed_up and not backed_up[name].partitions]
+    # A snapshot's tables are partitioned as this node's are.
+    if whole and manifest.folder_kind != SNAPSHOT:
         raise OperatorError(
-            f"The database has tables divided by month ({whole[0]} and others), and those of the backup are "
-            "whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
+            f"The database has tables partitioned by month ({whole[0]} and others), and those of the backup "
+            "are whole: name a database without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
     names = [model._meta.db_table for model in apps.get_models() if model._meta.app_label in LEDGER_APPS]
     filled = " union all ".join(f"(select '{name}' from \"{name}\" limit 1)" for name in names)
@@ -80,10 +86,10 @@ def check_empty(first: Session, manifest: Manifest) -> None:
         )
 
 
-def prepare(first: Session, manifest: Manifest, say: Callable[[str], None]) -> None:
+def prepare(first: Session, manifest: Manifest, echo: Echo) -> None:
     """Make the tables, empty and without most indexes, unless that is done.
 
-    Those of a backup are divided as they were, those of a snapshot as this node's settings say.
+    Those of a backup are partitioned as they were, those of a snapshot as this node's settings say.
     """
     if not tables.is_restoring():
         with first.transaction():
@@ -91,12 +97,12 @@ def prepare(first: Session, manifest: Manifest, say: Callable[[str], None]) -> N
             first.execute(f"insert into {tables.RESTORING}.backup values (%s, false)", [manifest.digest])
     if first.execute(f"select prepared from {tables.RESTORING}.backup").fetchone() == (True,):
         return
-    say("Making the tables.")
+    echo("Making the tables.")
     _migrate(manifest)
     empty(first, manifest.tables)
-    is_snapshot = manifest.held == SNAPSHOT
+    is_snapshot = manifest.folder_kind == SNAPSHOT
     for table, backed_up in manifest.tables.items():
-        if backed_up.partitions and not (is_snapshot and table in growing_tables()):
+        if backed_up.partitions and not (is_snapshot and table in partitionable_tables()):
             _arrange(table, backed_up.partitions)
     if is_snapshot:
         _arrange_as_here(manifest)
@@ -134,8 +140,8 @@ def empty(first: Session, names: Collection[str]) -> None:
 
 def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
     """Give an empty table the partitions that it had, and no others."""
-    if table in growing_tables():
-        divide(table)
+    if table in partitionable_tables():
+        partition_table(table)
     with transaction.atomic():
         present = {(each.lower, each.upper): each.name for each in partitions(table)}
         missing = [each for each in bounds if each not in present]
@@ -143,22 +149,22 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
         for name in surplus:
             execute(f"alter table {quoted(table)} detach partition {quoted(name)}")
         for lower, upper in missing:
-            making.make(table, lower, upper, like=next(iter(present.values())))
+            making.create_partition(table, lower, upper, like=next(iter(present.values())))
         for name in surplus:
             execute(f"drop table {quoted(name)}")
 
 
 def _arrange_as_here(manifest: Manifest) -> None:
-    """Divide and distribute the empty tables as this node's settings say, with a month for every row."""
+    """Partition and distribute the empty tables as this node's settings say, with a month for every row."""
     tables.arrange_partitions()
     with transaction.atomic():
-        if (divided := divided_tables()) and manifest.times:
+        if (partitioned := partitioned_tables()) and manifest.times:
             first, last = manifest.times
-            months = [month_of(first)]
+            months = [month_span(first)]
             while months[-1][1] <= last:
-                months.append(month_of(months[-1][1]))
-            making.make_months(divided, months)
-    distributing.arrange()
+                months.append(month_span(months[-1][1]))
+            making.create_months(partitioned, months)
+    distributing.distribute_if_configured()
 
 
 # NOTES

@@ -5,7 +5,6 @@ dropped in the end: until then a node does not start on the database.
 """
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,15 +17,16 @@ from ledger.ingest import stored_network
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import is_distributed
+from mirror.core.logs import Echo
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.start import tables
 from mirror.operations.backup import demo, preparation
+from mirror.operations.backup.chunks import backed_up_tables
 from mirror.operations.backup.files import copy_rows
 from mirror.operations.backup.manifest import BACKUP, DEMO, BackupFile, Kind, Manifest
-from mirror.operations.backup.pieces import backed_up_tables
-from mirror.operations.backup.sessions import Session, Task, alone, check_room, session, try_lock
+from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session, try_lock
 
 # A table whose files have no more bytes is loaded in one transaction. That saves the log of PostgreSQL and a
 # vacuum, but an interruption loses it.
@@ -42,15 +42,13 @@ _SEQUENCES = """
         and pg_get_serial_sequence(quote_ident(relname), attname) is not null"""
 
 
-def check(
-    folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
-) -> Manifest:
+def check(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP) -> Manifest:
     """Read every file and compare it with what was written. Errors: DamagedBackup; Stopped."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
-    task, manifest = Task(folder, say, stopping, jobs), Manifest.read(folder, kind)
+    task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     manifest.check_sizes(folder)
-    with ByteDisplay("Checking", manifest.bytes, say) as display, ThreadPoolExecutor(jobs) as pool:
+    with ByteDisplay("Checking", manifest.bytes, echo) as display, ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(manifest.check_content, folder, file): file for file in manifest.all_files}
         try:
             for future in as_completed(running):
@@ -63,13 +61,13 @@ def check(
 
 
 def restore(
-    folder: Path, say: Callable[[str], None], stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
+    folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
 ) -> Manifest:
-    """Load a backup, or go on with that; return its manifest. Errors: OperatorError; Stopped."""
-    task, manifest = Task(folder, say, stopping, jobs), Manifest.read(folder, kind)
+    """Load a backup, or resume that; return its manifest. Errors: OperatorError; Stopped."""
+    task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     _check_fits(folder, manifest)
     manifest.check_sizes(folder)
-    with session() as first, alone(first):
+    with session() as first, exclusive(first):
         _exclude_loaders(first)
         if not preparation.has_begun(first, manifest):
             if not config.value("db.url"):
@@ -77,19 +75,19 @@ def restore(
             if manifest.demo:
                 demo.check_absent()
             preparation.check_empty(first, manifest)
-        preparation.prepare(first, manifest, say)
-        say(f"{manifest.rows:,} rows of {byte_size(manifest.bytes)} are loaded.")
+        preparation.prepare(first, manifest, echo)
+        echo(f"{manifest.rows:,} rows of {byte_size(manifest.bytes)} are loaded.")
         _load(task, first, manifest)
         _build_indexes(task, first)
         _finish(task, first, manifest)
-        tables.make_tables(say)
+        tables.make_tables(echo)
         stored_network.check()
     return manifest
 
 
-def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
+def undo(echo: Echo, stopping: threading.Event) -> None:
     """Empty a database into which a restore has not ended. Errors: OperatorError; Stopped."""
-    with session() as first, alone(first):
+    with session() as first, exclusive(first):
         _exclude_loaders(first)
         if not tables.is_restoring():
             raise OperatorError("No restore is unfinished in this database: there is nothing to undo.")
@@ -98,7 +96,7 @@ def undo(say: Callable[[str], None], stopping: threading.Event) -> None:
         # A restore that goes on after an interruption of this one loads everything again.
         first.execute(f"delete from {tables.RESTORING}.file")
         preparation.empty(first, backed_up_tables(first))
-        _build_indexes(Task(Path(), say, stopping, jobs=1), first)
+        _build_indexes(Task(Path(), echo, stopping, jobs=1), first)
         preparation.end(first)
     # Permissions are rows that the end of a migration writes.
     ContentType.objects.clear_cache()
@@ -119,7 +117,7 @@ def _check_fits(folder: Path, manifest: Manifest) -> None:
     if manifest.network != config.value("network"):
         raise OperatorError(
             f"The {manifest.kind} in {folder} is of the network {manifest.network}, and "
-            f"{config.described('network').variable} is {config.value('network')}: set it to "
+            f"{config.lookup('network').variable} is {config.value('network')}: set it to "
             f"{manifest.network}."
         )
     if tables.is_earlier(manifest.migrations):
@@ -139,19 +137,19 @@ def _check_fits(folder: Path, manifest: Manifest) -> None:
 
 
 def _load(task: Task, first: Session, manifest: Manifest) -> None:
-    done = preparation.done_files(first)
-    with ByteDisplay("Loading", sum(file.bytes for file in manifest.files), task.say) as display:
-        display.add(sum(file.bytes for file in manifest.files if file.name in done))
+    loaded = preparation.done_files(first)
+    with ByteDisplay("Loading", sum(file.bytes for file in manifest.files), task.echo) as display:
+        display.add(sum(file.bytes for file in manifest.files if file.name in loaded))
         # Tables that refer to each other are loaded together, in any order of their rows.
         linked = preparation.linked_tables(first)
-        if together := [file for file in manifest.files if file.name not in done and file.table in linked]:
+        if together := [file for file in manifest.files if file.name not in loaded and file.table in linked]:
             with first.transaction():
                 for file in together:
                     copy_rows(task, first, manifest, file)
                     preparation.note_file(first, file.name)
                     display.add(file.bytes)
 
-        at_once, one_by_one = _by_table(first, manifest, linked, done)
+        at_once, one_by_one = _by_table(first, manifest, linked, loaded)
 
         def load(own: Session, files: list[BackupFile]) -> None:
             is_whole = files[0].table in at_once
@@ -164,36 +162,36 @@ def _load(task: Task, first: Session, manifest: Manifest) -> None:
             display.add(sum(file.bytes for file in files))
 
         items = [*([file] for file in one_by_one), *at_once.values()]
-        task.share(items, load, lambda own: _set(own, _FAST))
+        task.run_all(items, load, lambda own: _set(own, _FAST))
 
 
 def _by_table(
-    first: Session, manifest: Manifest, linked: set[str], done: set[str]
+    first: Session, manifest: Manifest, linked: set[str], loaded: set[str]
 ) -> tuple[dict[str, list[BackupFile]], list[BackupFile]]:
     """Return the files of tables that are loaded at once, the largest table first, and all other files.
 
-    PostgreSQL takes frozen rows only for a table that is neither divided nor distributed, and emptied in the
+    PostgreSQL takes frozen rows only for a table that is not partitioned or distributed, and emptied in the
     same transaction. So tables of which an interrupted run has loaded a file are not among them.
     """
     files: dict[str, list[BackupFile]] = {}
     for file in manifest.files:
         if file.table not in linked:
             files.setdefault(file.table, []).append(file)
-    begun = {file.table for file in manifest.files if file.name in done}
-    plain = set() if is_distributed() else {name for (name,) in first.execute(_PLAIN)} - begun
+    begun = {file.table for file in manifest.files if file.name in loaded}
+    plain_tables = set() if is_distributed() else {name for (name,) in first.execute(_PLAIN)} - begun
     bytes_of = {table: sum(file.bytes for file in parts) for table, parts in files.items()}
-    small = (table for table in files if table in plain and bytes_of[table] <= _AT_ONCE_BYTES)
+    small = (table for table in files if table in plain_tables and bytes_of[table] <= _AT_ONCE_BYTES)
     at_once = {table: files.pop(table) for table in sorted(small, key=lambda table: -bytes_of[table])}
-    return at_once, [file for parts in files.values() for file in parts if file.name not in done]
+    return at_once, [file for parts in files.values() for file in parts if file.name not in loaded]
 
 
 # INDEXES
 
 
 def _build_indexes(task: Task, first: Session) -> None:
-    left = preparation.indexes_left(first)
-    if left:
-        task.say(f"All rows are there. Building {sum(map(len, left))} indexes.")
+    missing = preparation.indexes_left(first)
+    if missing:
+        task.echo(f"All rows are there. Building {sum(map(len, missing))} indexes.")
 
     # Those of one table are built one after another: their partitions would get the same names otherwise.
     def build(own: Session, indexes: list[tuple[str, str]]) -> None:
@@ -201,7 +199,7 @@ def _build_indexes(task: Task, first: Session) -> None:
             preparation.build_index(own, name, definition)
             task.check_stop()
 
-    task.share(left, build, lambda own: _set(own, _MEMORY, _FAST))
+    task.run_all(missing, build, lambda own: _set(own, _MEMORY, _FAST))
 
 
 # THE END
@@ -213,8 +211,8 @@ def _finish(task: Task, first: Session, manifest: Manifest) -> None:
         first.execute(
             f"select setval('{sequence}', coalesce(max({column}), 1), max({column}) is not null) from {table}"
         )
-    task.say("Gathering what PostgreSQL plans with.")
-    task.share(
+    task.echo("Gathering what PostgreSQL plans with.")
+    task.run_all(
         names,
         lambda own, table: own.execute(f'vacuum (analyze) "{table}"'.encode()),
         lambda own: _set(own, _MEMORY),

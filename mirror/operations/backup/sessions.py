@@ -13,6 +13,7 @@ import psycopg
 from django.db import connection
 
 from mirror.core.config.errors import OperatorError
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
 from mirror.models import KEEPING_LOCK
 
@@ -46,7 +47,7 @@ def session() -> Iterator[Session]:
 
 
 @contextmanager
-def alone(own: Session) -> Iterator[None]:
+def exclusive(own: Session) -> Iterator[None]:
     """Hold the lock of backups, restores and prunings for the block. Errors: OperatorError."""
     if not try_lock(own, KEEPING_LOCK):
         raise OperatorError(
@@ -69,7 +70,7 @@ class Task:
     """A backup, a restore or a check: its folder, its output, its stop event, and its number of sessions."""
 
     folder: Path
-    say: Callable[[str], None]
+    echo: Echo
     stopping: threading.Event
     jobs: int
 
@@ -78,7 +79,7 @@ class Task:
         if self.stopping.is_set():
             raise Stopped
 
-    def share(
+    def run_all(
         self,
         items: Iterable[Item],
         work: Callable[[Session, Item], object],
@@ -88,17 +89,17 @@ class Task:
 
         Errors: the first one of `work`; Stopped. In both cases the running statements are cancelled.
         """
-        waiting = iter(list(items))
-        lock, over = threading.Lock(), threading.Event()
+        queue = iter(list(items))
+        lock, ended = threading.Lock(), threading.Event()
         sessions: list[Session] = []
 
         def run() -> None:
             with session() as own:
                 sessions.append(own)
                 begin(own)
-                while not (over.is_set() or self.stopping.is_set()):
+                while not (ended.is_set() or self.stopping.is_set()):
                     with lock:
-                        item = next(waiting, None)
+                        item = next(queue, None)
                     if item is None:
                         return
                     work(own, item)
@@ -112,7 +113,7 @@ class Task:
                         future.result()
                     self.check_stop()
             finally:
-                over.set()
+                ended.set()
                 for own in sessions:
                     with suppress(psycopg.Error):
                         own.cancel()

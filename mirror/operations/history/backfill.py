@@ -67,11 +67,11 @@ class Run:
 
     plan: Plan
     source: Source
-    say: Callable[[str], None]
+    echo: logs.Echo
     display: Display
     stopping: threading.Event
     readers: Readers | None = None
-    done: Progress = field(default_factory=Progress)
+    progress: Progress = field(default_factory=Progress)
 
 
 def check() -> None:
@@ -79,16 +79,16 @@ def check() -> None:
     if plans.last_loaded() is None:
         raise OperatorError("Nothing is loaded yet: `manage.py ingest` loads history from its beginning.")
     stored_network.check()
-    plans.check_known()
+    plans.check_loaded_ranges()
 
 
 def prepare(plan: Plan, source: Source) -> None:
     """Make the tables to load into, unless that is done. Errors: OperatorError."""
-    with alone():
+    with exclusive():
         plans.drop(REPLACED)
         loaded = plans.loaded()
         # The files that a loader has loaded since the source was opened are found only now.
-        source.look_again()
+        source.refresh()
         source.check(loaded)
         state.check_room()
         begun = plans.stored()
@@ -100,12 +100,12 @@ def prepare(plan: Plan, source: Source) -> None:
                 f"The backfill {begun} has not ended: go on with it, or drop what it has loaded by "
                 "`manage.py backfill --discard`."
             )
-        plans.note_files(state.expected_files(plan, source))
+        plans.store_file_count(state.expected_files(plan, source))
 
 
 def discard() -> None:
     """Drop what a backfill has loaded. Errors: OperatorError."""
-    with alone():
+    with exclusive():
         plans.discard()
 
 
@@ -116,35 +116,35 @@ def run(work: Run, server: Server | None = None) -> bool:
     """
     try:
         with (
-            surroundings(),
+            backfill_context(),
             work.display(state.expected_files(work.plan, work.source) - state.loaded_files()) as display,
         ):
-            again = server.start_again if server else None
+            again = server.ensure_up if server else None
             return bool(outage.retry_during_outage(lambda: _run(work, display.show), work.stopping, again))
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
 
 
 @contextmanager
-def surroundings() -> Iterator[None]:
+def backfill_context() -> Iterator[None]:
     """Let this process use the tables of a backfill, and load all times, for the length of the block."""
     # Subscribers of topics wait for new messages alone.
     history = config.overridden({"importer.startDate": "", "importer.endDate": "", REDIS: None})
-    with history, table_copies.looked_into(SCHEMA, *_PARAMETERS):
+    with history, table_copies.search_path(SCHEMA, *_PARAMETERS):
         yield
 
 
 @contextmanager
 def readers(jobs: int) -> Iterator[Readers]:
     """Start processes that read files for a backfill; call it before the process has other threads."""
-    with surroundings():
+    with backfill_context():
         processes = Readers(jobs)
     with processes:
         yield processes
 
 
 def _run(work: Run, show: Show) -> bool:
-    with alone():
+    with exclusive():
         tables.check_restored()
         if plans.stored() is None:
             # The tables are swapped in; only the confirmation was lost.
@@ -165,16 +165,16 @@ def _run(work: Run, show: Show) -> bool:
 
 def _finish(work: Run, show: Show) -> bool:
     """Load what has come since while no loader works, and swap the tables in."""
-    work.say("Putting the history in place; the loader waits for that.")
+    work.echo("Putting the history in place; the loader waits for that.")
     # The loader comes last: it waits only for the few files that it has loaded since, not for a backup.
     with statements.locked(KEEPING_LOCK, UPGRADE_LOCK, stopping=work.stopping) as are_held:
         is_said, pause = False, _FIRST_PAUSE
         while are_held and not work.stopping.is_set():
             with statements.locked(REPLACING_LOCK, LOADER_LOCK, stopping=work.stopping) as has_yielded:
-                if has_yielded and _put_in_place(work, show):
+                if has_yielded and _swap_in(work, show):
                     break
             if not is_said and not work.stopping.is_set():
-                work.say(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
+                work.echo(f"Waiting for {_blocker()} to let go of a table; the loader goes on meanwhile.")
                 is_said = True
             work.stopping.wait(pause)
             pause = min(2 * pause, _MAX_PAUSE)
@@ -184,7 +184,7 @@ def _finish(work: Run, show: Show) -> bool:
     return True
 
 
-def _put_in_place(work: Run, show: Show) -> bool:
+def _swap_in(work: Run, show: Show) -> bool:
     while not _has_caught_up():
         loaded = _load(work, show)
         if work.stopping.is_set():
@@ -194,23 +194,23 @@ def _put_in_place(work: Run, show: Show) -> bool:
     # An upgrade may have run since, and can't run now.
     _check_shapes()
     plans.check_views()
-    plans.check_whole()
+    plans.check_complete()
     table_copies.complete_indexes(plans.tables(), SCHEMA)
-    return _replace(work.stopping)
+    return _swap(work.stopping)
 
 
 def _load(work: Run, show: Show) -> int:
     """Load what is left, and return the number of files."""
-    before = work.done.files
-    work.source.look_again()
-    wanted = plans.intervals(work.plan)
-    wanted[0], balances = _start(work, wanted[0])
-    start = start_point.date_of(wanted[0].start) if wanted[0].start else ""
+    before = work.progress.files
+    work.source.refresh()
+    intervals = plans.intervals(work.plan)
+    intervals[0], balances = _start(work, intervals[0])
+    start = start_point.date_text(intervals[0].start) if intervals[0].start else ""
     with config.overridden({"importer.startDate": start}):
-        for interval in wanted:
+        for interval in intervals:
             _load_interval(work, show, interval, balances)
             balances = None
-    return work.done.files - before
+    return work.progress.files - before
 
 
 def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
@@ -221,11 +221,11 @@ def _start(work: Run, earliest: Interval) -> tuple[Interval, Start | None]:
         return replace(earliest, start=begun.consensus_start, first=begun.consensus_start - 1), None
     if plans.last_loaded(SCHEMA):
         return earliest, None
-    balances = start_point.of_bucket(work.plan.source, work.source.book, earliest.start, work.say)
+    balances = start_point.from_bucket(work.plan.source, work.source.book, earliest.start, work.echo)
     if balances is None:
         return earliest, None
     start = balances.last + 1
-    return replace(earliest, start=start, first=work.source.first_within(start)), balances
+    return replace(earliest, start=start, first=work.source.file_start(start)), balances
 
 
 def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | None) -> None:
@@ -236,18 +236,18 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
             ),
             trust=work.source.trust,
             report=show,
-            progress=replace(work.done),
+            progress=replace(work.progress),
             stopping=work.stopping,
             readers=work.readers,
         )
         try:
             pipeline.run(work.source.files(interval, work.stopping))
         finally:
-            work.done = pipeline.committed
+            work.progress = pipeline.committed
 
 
 def _check_shapes() -> None:
-    if changed := table_copies.changed_since(plans.tables(), SCHEMA):
+    if changed := table_copies.changed_tables(plans.tables(), SCHEMA):
         raise OperatorError(
             f"Tables have been changed since the backfill began ({', '.join(changed)}), as an upgrade does: "
             "drop what it has loaded by `manage.py backfill --discard`, and begin again."
@@ -256,7 +256,7 @@ def _check_shapes() -> None:
 
 def _has_caught_up() -> bool:
     last = plans.last_loaded()
-    return last is None or plans.has_come_to(last)
+    return last is None or plans.has_reached(last)
 
 
 def _ends_early() -> OperatorError:
@@ -272,7 +272,7 @@ def _name(last: LastFile | None) -> str:
     return last.name if last else "no file"
 
 
-def _replace(stopping: threading.Event) -> bool:
+def _swap(stopping: threading.Event) -> bool:
     """Swap the tables in; return whether that is done, or False if sessions read them for long."""
     for _ in range(_TRIES):
         try:
@@ -280,7 +280,7 @@ def _replace(stopping: threading.Event) -> bool:
                 statements.execute(
                     f"set local lock_timeout = {_LOCK_MILLISECONDS}; set local synchronous_commit = on"
                 )
-                table_copies.change_places(plans.tables(), SCHEMA, REPLACED)
+                table_copies.swap_tables(plans.tables(), SCHEMA, REPLACED)
                 statements.execute(f"drop schema {SCHEMA} cascade")
             log.info("history_in_place")
             return True
@@ -305,7 +305,7 @@ def _blocker() -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive() -> Iterator[None]:
     """Hold the lock of backfills. Errors: OperatorError."""
     try:
         with loader_lock(HISTORY_LOCK):

@@ -91,7 +91,7 @@ def parse(start: str, end: str, source: str) -> Plan:
 
 def _time(text: str) -> int:
     try:
-        return timestamp.of_instant(text)
+        return timestamp.parse_iso(text)
     except timestamp.InvalidTimestamp as error:
         raise OperatorError(f"{error}; or use {GENESIS} for the start and {HEAD} for the end.") from None
 
@@ -125,19 +125,19 @@ def make(plan: Plan) -> None:
     """Make the tables to load into, and store the plan. Errors: OperatorError."""
     with transaction.atomic():
         check_views()
-        if table_copies.exists(SCHEMA):
+        if table_copies.schema_exists(SCHEMA):
             raise OperatorError(
                 f"The database has a schema {SCHEMA} that is not of a backfill: drop it, or give it another "
                 "name."
             )
-        table_copies.make(tables(), SCHEMA)
+        table_copies.copy_tables(tables(), SCHEMA)
         statements.execute(_PLAN)
         statements.execute(
             f"insert into {SCHEMA}.backfill_plan values (%s, %s, %s)", [plan.start, plan.end, plan.source]
         )
 
 
-def check_known() -> None:
+def check_loaded_ranges() -> None:
     """Raise OperatorError if it is unknown what is loaded, since that is loaded once more."""
     if not loaded_ranges.read().is_known:
         raise OperatorError(
@@ -168,7 +168,7 @@ def check_views() -> None:
         )
 
 
-def check_whole() -> None:
+def check_complete() -> None:
     """Raise OperatorError if a file that the node has loaded is not in the history."""
     if name := statements.value(_MISSING):
         raise OperatorError(
@@ -178,12 +178,12 @@ def check_whole() -> None:
         )
 
 
-def note_files(files: int) -> None:
+def store_file_count(files: int) -> None:
     """Store the number of files to load in all, for `manage.py status`."""
     statements.execute(f"update {SCHEMA}.backfill_plan set files = %s", [files])
 
 
-def noted_files() -> int:
+def file_count() -> int:
     """Return the number of files to load in all, 0 if it is unknown."""
     return int(statements.value(f"select files from {SCHEMA}.backfill_plan"))
 
@@ -227,7 +227,7 @@ def last_loaded(schema: str = table_copies.PUBLIC) -> LastFile | None:
     return LastFile(*row) if row else None
 
 
-def has_come_to(last: LastFile) -> bool:
+def has_reached(last: LastFile) -> bool:
     """Return whether the backfill has loaded a file."""
     return bool(statements.value(_HAS, [last.consensus_end, last.hash]))
 
@@ -240,8 +240,8 @@ def intervals(plan: Plan) -> list[Interval]:
     """Return the intervals to load, in order: those of the plan, and those that the node has loaded."""
     present = loaded()
     head = max((interval.end for interval in present), default=0)
-    wanted = Interval(plan.start, min(plan.end or MAX, head), plan.start)
-    return _united([*present, *([wanted] if wanted.start < wanted.end else [])])
+    requested = Interval(plan.start, min(plan.end or MAX, head), plan.start)
+    return _merge([*present, *([requested] if requested.start < requested.end else [])])
 
 
 def is_loaded(plan: Plan) -> bool:
@@ -254,12 +254,12 @@ def is_loaded(plan: Plan) -> bool:
     )
 
 
-def _united(intervals: Iterable[Interval]) -> list[Interval]:
-    united: list[Interval] = []
+def _merge(intervals: Iterable[Interval]) -> list[Interval]:
+    merged: list[Interval] = []
     for interval in sorted(intervals, key=lambda interval: interval.start):
-        if united and interval.start <= united[-1].end:
-            last = united[-1]
-            united[-1] = Interval(last.start, max(last.end, interval.end), last.first)
+        if merged and interval.start <= merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Interval(last.start, max(last.end, interval.end), last.first)
         else:
-            united.append(interval)
-    return united
+            merged.append(interval)
+    return merged

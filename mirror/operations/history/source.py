@@ -26,14 +26,14 @@ class Folder:
         self.book = bundled.demo_address_book(self.all)
         self.trust = Trust(self.book) if signed else None
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         self.all = find_record_files([self._path])
 
-    def of(self, interval: Interval) -> Sequence[FileOnDisk]:
+    def files_within(self, interval: Interval) -> Sequence[FileOnDisk]:
         first = bisect_left(self.all, interval.first, key=_instant)
         return self.all[first : bisect_right(self.all, interval.end, key=_instant)]
 
-    def first_within(self, time: int) -> int:
+    def file_start(self, time: int) -> int:
         """Return where the file begins that a time (ns) is in, or else the time."""
         before = bisect_right(self.all, time, key=_instant)
         if before and self.all[before - 1].record_file().consensus_end >= time:
@@ -42,12 +42,12 @@ class Folder:
 
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
         last = Position.stored()
-        return [file for file in self.of(interval) if last is None or not last.reaches(file)]
+        return [file for file in self.files_within(interval) if last is None or not last.reaches(file)]
 
     def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if files that the node has loaded are missing."""
         for interval in loaded:
-            if (found := len(self.of(interval))) < interval.files:
+            if (found := len(self.files_within(interval))) < interval.files:
                 raise OperatorError(
                     f"{self._path} has {found:,} files from {instant_text(interval.start)} to "
                     f"{instant_text(interval.end)}, and the node has loaded {interval.files:,} of that "
@@ -64,10 +64,10 @@ class Bucket:
         self.book = bundled.demo_address_book(())
         self.trust = Trust(self.book)
 
-    def look_again(self) -> None:
+    def refresh(self) -> None:
         pass
 
-    def first_within(self, time: int) -> int:
+    def file_start(self, time: int) -> int:
         """Return a time before the given one, since it is unknown where its file begins."""
         return time - 1
 
@@ -89,7 +89,7 @@ class Bucket:
 Source = Folder | Bucket
 
 
-def of(location: str, *, signed: bool = True) -> Source:
+def open_source(location: str, *, signed: bool = True) -> Source:
     """Return the source at a location; by default the bucket of the settings.
 
     Files of a folder that are not `signed` are loaded without signatures. Errors: OperatorError.

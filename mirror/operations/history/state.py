@@ -28,15 +28,15 @@ _LOADED = """
 class State(NamedTuple):
     """An unfinished backfill: whether a process runs it, its loaded `files`, and the last of them.
 
-    `in_all` is about how many files there are, 0 if unknown. Without a `plan` its tables are in place, or
-    discarded, and the replaced ones are still to be dropped.
+    `total_files` is an estimate, 0 if unknown. Without a `plan` its tables are in place, or discarded, and
+    the replaced ones are still to be dropped.
     """
 
     plan: Plan | None
     running: bool
     files: int = 0
     last: str | None = None
-    in_all: int = 0
+    total_files: int = 0
 
     @property
     def sentence(self) -> str:
@@ -44,7 +44,7 @@ class State(NamedTuple):
             return (
                 f"ended; `manage.py backfill --discard` drops the tables that it has left (schema {REPLACED})"
             )
-        of_all = f" of about {self.in_all:,}" if self.in_all else ""
+        of_all = f" of about {self.total_files:,}" if self.total_files else ""
         done = f"{self.files:,}{of_all} files up to {self.last}" if self.last else f"no file{of_all} yet"
         if self.running:
             return f"running, {self.plan}: {done}"
@@ -56,7 +56,7 @@ class State(NamedTuple):
             "running": self.running,
             "wanted": self.plan and str(self.plan),
             "files": self.files,
-            "files_in_all": self.in_all or None,
+            "files_in_all": self.total_files or None,
             "last_file": self.last,
         }
 
@@ -67,13 +67,13 @@ def read() -> State | None:
         is_left = statements.value("select to_regnamespace(%s) is not null", [REPLACED])
         return State(None, running) if is_left else None
     last = plans.last_loaded(SCHEMA)
-    return State(plan, running, loaded_files(), last.name if last else None, plans.noted_files())
+    return State(plan, running, loaded_files(), last.name if last else None, plans.file_count())
 
 
 def expected_files(plan: Plan, source: Source) -> int:
     """Return the number of files to load in all; for a bucket an estimate from the loaded ones."""
     if isinstance(source, Folder):
-        return sum(len(source.of(interval)) for interval in plans.intervals(plan))
+        return sum(len(source.files_within(interval)) for interval in plans.intervals(plan))
     files, first, last, block = statements.row(_LOADED.format(table_copies.PUBLIC))
     if not plan.start:
         return int(block) + 1
@@ -86,14 +86,14 @@ def loaded_files() -> int:
 
 
 def check_room() -> None:
-    """Raise OperatorError if the disk has no room for another copy of what the node has loaded."""
+    """Raise OperatorError if the disk has no space for another copy of what the node has loaded."""
     if not config.value("db.url"):
         needed = statements.value(_BYTES, [table_copies.PUBLIC]) - statements.value(_BYTES, [SCHEMA])
         sessions.check_room(settings.DATA_DIR, needed, "Loading once more what the node has")
 
 
 def sentence(plan: Plan, source: Source) -> str:
-    """Return in words what is to be loaded, and how much room it needs and has."""
+    """Return a sentence: what is to be loaded, and the disk space that it needs and has."""
     files, done = expected_files(plan, source), loaded_files()
     loaded = statements.value(_LOADED.format(table_copies.PUBLIC))
     bytes_per_file = statements.value(_BYTES, [table_copies.PUBLIC]) / max(loaded, 1)

@@ -13,12 +13,12 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting, Setting
 from mirror.core.db import loaded_ranges
 from mirror.core.db.partitions import dropping
-from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
+from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import MIN, NANOS_PER_SECOND
 
-#: What to do about tables that are not divided.
-DIVIDE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` divide them, while the node goes on"
+#: What to do about tables that are not partitioned.
+CURE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` partition them, while the node goes on"
 
 _PERIOD = Setting("", "1d", "", unit="duration")
 
@@ -34,17 +34,17 @@ def periods() -> dict[str, float]:
     period = config.value("importer.retention.period")
     return {
         table: own.get(table, period)
-        for table in growing_tables()
+        for table in partitionable_tables()
         if table not in excluded and (not included or table in included or table in own)
     }
 
 
 def _own(text: str) -> tuple[str, float]:
     table, _, period = text.partition("=")
-    return table.strip(), period_of("importer.retention.tables", period)
+    return table.strip(), parse_period("importer.retention.tables", period)
 
 
-def period_of(name: str, text: str) -> float:
+def parse_period(name: str, text: str) -> float:
     """Return the seconds of a period such as 90d, which is a day at least. Errors: InvalidSetting."""
     if not re.fullmatch(r"\d+(\.\d+)?[smhd]?", text.strip()) or (seconds := _PERIOD.read(text)) < 86_400:
         raise InvalidSetting(f"{name}: {text!r} is not a duration of a day or more, such as 90d.")
@@ -54,34 +54,34 @@ def period_of(name: str, text: str) -> float:
 def check_names(name: str, tables: Sequence[str]) -> None:
     """Raise InvalidSetting if a table is none of those that lose rows."""
     for table in tables:
-        if table not in growing_tables():
+        if table not in partitionable_tables():
             raise InvalidSetting(
                 f"{name}: the table {table} can't lose rows by their age; these can: "
-                f"{', '.join(growing_tables())}."
+                f"{', '.join(partitionable_tables())}."
             )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The expired partitions, and the tables that are not divided."""
+    """The expired partitions, and the tables that are not partitioned."""
 
-    old: list[dropping.ExpiredPartition]
-    whole: list[str]
+    expired: list[dropping.ExpiredPartition]
+    unpartitioned: list[str]
 
 
 def plan(by_table: Mapping[str, float]) -> Plan:
     """Return the plan for tables with these retention periods (s). Errors: OperatorError."""
-    divided, last = divided_tables(by_table), loaded_ranges.last_time()
-    if by_table and not divided:
+    partitioned, last = partitioned_tables(by_table), loaded_ranges.last_time()
+    if by_table and not partitioned:
         raise OperatorError(
-            f"Only tables that are divided by month lose rows, as that takes milliseconds: {DIVIDE}."
+            f"Only tables that are partitioned by month lose rows, as that takes milliseconds: {CURE}."
         )
     if last is None:
         return Plan([], [])
-    cuts = {table: int(last - by_table[table] * NANOS_PER_SECOND) for table in divided}
-    before = dropping.before(max(cuts.values(), default=MIN))
+    cuts = {table: int(last - by_table[table] * NANOS_PER_SECOND) for table in partitioned}
+    before = dropping.expired(max(cuts.values(), default=MIN))
     old = [each for each in before if each.table in cuts and each.partition.upper <= cuts[each.table]]
-    return Plan(old, [table for table in by_table if table not in divided])
+    return Plan(old, [table for table in by_table if table not in partitioned])
 
 
 # WORDS
@@ -95,10 +95,10 @@ def sentence() -> str:
         by_table = periods()
     except InvalidSetting as error:
         return f"nothing is dropped: {error}"
-    divided = divided_tables(by_table)
-    if not divided:
-        return f"nothing is dropped, as no table is divided by month: {DIVIDE}"
-    first = divided[0]
+    partitioned = partitioned_tables(by_table)
+    if not partitioned:
+        return f"nothing is dropped, as no table is partitioned by month: {CURE}"
+    first = partitioned[0]
     oldest, *_ = partitions(first)
     longest = f"{first} is kept for {duration(round(by_table[first]))}"
     others = sorted(

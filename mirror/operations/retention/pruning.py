@@ -15,12 +15,11 @@ from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.dropping import ExpiredPartition
 from mirror.core.values.human_readable import byte_size
 from mirror.node.loading.background_thread import in_background
-from mirror.operations.backup.sessions import alone, session
+from mirror.operations.backup.sessions import exclusive, session
 from mirror.operations.retention.plan import periods, plan
 
 log = logs.logger(__name__)
 
-Say = Callable[[str], None]
 
 # After a failure, such as a backup that holds the lock.
 _RETRY_SECONDS = 600.0
@@ -35,22 +34,22 @@ def drop(
 
     Errors: OperatorError while a backup, a restore or another pruning is at work.
     """
-    with session() as own, alone(own):
+    with session() as own, exclusive(own):
         return dropping.drop(old, show)
 
 
-def prune_continuously(say: Say, stopping: threading.Event) -> None:
+def prune_continuously(echo: logs.Echo, stopping: threading.Event) -> None:
     """Drop expired partitions repeatedly, until `stopping` is set."""
     while not stopping.is_set():
         pause = config.value("importer.retention.frequency")
         try:
-            outage.retry_during_outage(lambda: _prune(say), stopping)
+            outage.retry_during_outage(lambda: _prune(echo), stopping)
         except OperatorError as error:
-            say(f"Retention: {error}")
+            echo(f"Retention: {error}")
             pause = min(pause, _RETRY_SECONDS)
         except outage.ERRORS as error:
             log.exception("pruning_failed")
-            say(f"Retention: nothing more was dropped, as the database says: {outage.reason(error)}")
+            echo(f"Retention: nothing more was dropped, as the database says: {outage.reason(error)}")
             pause = min(pause, _RETRY_SECONDS)
         # The database may close a connection that is idle for so long.
         with suppress(*outage.ERRORS):
@@ -58,7 +57,7 @@ def prune_continuously(say: Say, stopping: threading.Event) -> None:
         stopping.wait(pause)
 
 
-def _prune(say: Say) -> None:
+def _prune(echo: logs.Echo) -> None:
     statements.execute(_WITHOUT_LIMITS)
     planned = plan(periods())
 
@@ -66,17 +65,17 @@ def _prune(say: Say) -> None:
         log.info("pruned", partition=each.partition.name, bytes=each.bytes)
 
     # An interrupted one left something behind only if it had something to drop.
-    if dropped := drop(planned.old, show):
+    if dropped := drop(planned.expired, show):
         size = byte_size(sum(each.bytes for each in dropped))
-        say(f"Retention: dropped {len(dropped)} partitions of {size}.")
+        echo(f"Retention: dropped {len(dropped)} partitions of {size}.")
 
 
 @contextmanager
-def in_thread(say: Say) -> Iterator[None]:
+def in_thread(echo: logs.Echo) -> Iterator[None]:
     """Prune in a thread for the length of the block, if the settings enable it."""
     if not config.value("importer.retention.enabled"):
         yield
         return
-    over = threading.Event()
-    with in_background("retention", partial(prune_continuously, say, over), over):
+    stopping = threading.Event()
+    with in_background("retention", partial(prune_continuously, echo, stopping), stopping):
         yield

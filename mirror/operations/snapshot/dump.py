@@ -7,7 +7,6 @@ node's processes. So it can be given to others.
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,17 +17,18 @@ from psycopg.rows import dict_row
 from ledger.ingest import stored_network
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.logs import Echo
 from mirror.core.values import entity_id
 from mirror.models import LOADER_LOCK
 from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup import dump
+from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
-from mirror.operations.backup.pieces import Piece, backed_up_tables, pieces
 from mirror.operations.backup.sessions import Session, Task, session, try_lock
 from mirror.operations.snapshot import selection
 
 # Of the project's own tables, those that describe this node rather than the ledger.
-_OF_THE_NODE = {"archive_location", "loader_state", "node_minute", "archive_failure"}
+_NODE_TABLES = {"archive_location", "loader_state", "node_minute", "archive_failure"}
 
 # A byte in a file becomes so many in the database, half of them indexes.
 _BYTES_LOADED = 5
@@ -42,13 +42,13 @@ _RANGES = """
 
 def save(
     folder: Path,
-    say: Callable[[str], None],
+    echo: Echo,
     stopping: threading.Event,
     *,
     jobs: int,
     entities: frozenset[int] = frozenset(),
 ) -> Manifest:
-    """Write a snapshot into a folder, or go on with one; return its manifest.
+    """Write a snapshot into a folder, or resume one; return its manifest.
 
     With `entities`, it has what these took part in and their state, and of the rest what a reader needs to
     understand that. Errors: OperatorError; Stopped.
@@ -58,7 +58,7 @@ def save(
     content = dump.Content(
         SNAPSHOT,
         _tables,
-        partial(_pieces, entities=entities, distributed=distributed),
+        partial(_chunks, entities=entities, distributed=distributed),
         partial(_complete, entities=entities, distributed=distributed),
         shares_snapshot=not distributed,
     )
@@ -69,41 +69,41 @@ def save(
                 "A node loads into this database, which is distributed: stop loading while the snapshot is "
                 "written."
             )
-        return dump.write(Task(folder, say, stopping, jobs), content)
+        return dump.write(Task(folder, echo, stopping, jobs), content)
 
 
 def _in_snapshot(app: str, table: str) -> bool:
-    return app in LEDGER_APPS or (app == "mirror" and table not in _OF_THE_NODE)
+    return app in LEDGER_APPS or (app == "mirror" and table not in _NODE_TABLES)
 
 
 def _tables(own: Session) -> dict[str, list[str]]:
     return backed_up_tables(own, _in_snapshot)
 
 
-def _pieces(
+def _chunks(
     own: Session, tables: dict[str, list[str]], *, entities: frozenset[int], distributed: bool
-) -> list[Piece]:
-    chosen: list[Piece] = []
+) -> list[Chunk]:
+    chosen: list[Chunk] = []
     if entities:
         whole = selection.whole_tables()
-        chosen = selection.pieces(own, {name: tables[name] for name in tables.keys() - whole}, entities)
+        chosen = selection.chunks(own, {name: tables[name] for name in tables.keys() - whole}, entities)
         tables = {name: columns for name, columns in tables.items() if name in whole}
-    return [*chosen, *(_queries(own, tables) if distributed else pieces(own, tables))]
+    return [*chosen, *(_queries(own, tables) if distributed else chunks(own, tables))]
 
 
-def _queries(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
+def _queries(own: Session, tables: dict[str, list[str]]) -> list[Chunk]:
     """Return each table as one piece, since its pages are on other machines."""
     sizes = Counter[str]()
-    for part in shards.look().parts:
+    for part in shards.query().parts:
         # About half of it is indexes.
         sizes[part.table] += part.bytes // 2
     for table in tables.keys() - sizes.keys():
         (sizes[table],) = own.execute("select pg_table_size(%s::regclass)", [f'"{table}"']).fetchone() or (0,)
     found = [
-        selection.piece(table, columns, f'from "{table}"', number=0, size=sizes[table])
+        selection.chunk(table, columns, f'from "{table}"', number=0, size=sizes[table])
         for table, columns in tables.items()
     ]
-    return sorted(found, key=lambda piece: -piece.bytes)
+    return sorted(found, key=lambda chunk: -chunk.bytes)
 
 
 def _complete(first: Session, manifest: Manifest, *, entities: frozenset[int], distributed: bool) -> Manifest:

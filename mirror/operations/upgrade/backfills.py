@@ -2,12 +2,12 @@
 
 from contracts.backfills import allowances, indexes, logs, weibars
 from ledger.backfills import blocks, loaded_ranges, rewards
-from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, Division, IndexBuild
+from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, MonthlyPartitioning
 
 _OF_ROWS = (
     allowances.SPENT_BY_CONTRACTS, blocks.TIMES, loaded_ranges.RANGES, indexes.POSITIONS, logs.DUPLICATES,
     logs.HASHES, logs.SYNTHETIC, rewards.GONE_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
-    Division(name="monthly_partitions"),
+    MonthlyPartitioning(name="monthly_partitions"),
 )  # fmt: skip
 _BY_NAME = INDEX_BUILDS | {backfill.name: backfill for backfill in _OF_ROWS}
-BACKFILLS: dict[str, Backfill | IndexBuild | Division] = {name: _BY_NAME[name] for name in TITLES}
+BACKFILLS: dict[str, Backfill | IndexBuild | MonthlyPartitioning] = {name: _BY_NAME[name] for name in TITLES}

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
 from mirror.core.db.backfill import TITLES
+from mirror.core.logs import Echo
 from mirror.core.processes.progress import Pace
 from mirror.operations.upgrade.remaining import Remaining
 
-Say = Callable[[str], None]
-
 
 @contextmanager
-def shown(say: Say) -> Iterator[Callable[[Remaining], None]]:
+def shown(echo: Echo) -> Iterator[Callable[[Remaining], None]]:
     """Yield a function that shows the progress of a backfill."""
     if not sys.stdout.isatty():
-        yield lines(say)
+        yield lines(echo)
         return
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rows]:,} rows{task.fields[left]}"))
     with Progress(TextColumn("{task.description}"), *columns) as progress:
@@ -31,13 +30,13 @@ def shown(say: Say) -> Iterator[Callable[[Remaining], None]]:
         yield show
 
 
-def lines(say: Say) -> Callable[[Remaining], None]:
-    """Return a function that says the progress of a backfill: at its start, now and then, and at its end."""
+def lines(echo: Echo) -> Callable[[Remaining], None]:
+    """Return a function that prints the progress of a backfill: at its start and end, and periodically."""
     paces: dict[str, Pace] = {}
 
     def show(state: Remaining) -> None:
         is_new = state.name not in paces
         if paces.setdefault(state.name, Pace()).is_due() or is_new or state.finished:
-            say(f"Upgrading: {state.text}, {state.rows:,} rows changed.")
+            echo(f"Upgrading: {state.text}, {state.rows:,} rows changed.")
 
     return show

@@ -1,10 +1,11 @@
 """The backfills that are left to run, and the progress of the running one. Source: the table backfill."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.core.db import statements
 from mirror.core.db.backfill import TITLES
+from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration
 from mirror.models import UPGRADE_LOCK
 
@@ -56,21 +57,21 @@ class Remaining:
 class Upgrade:
     """All backfills that are left, in their order, and whether a process runs them."""
 
-    left: Sequence[Remaining]
+    remaining: Sequence[Remaining]
     running: bool
 
     @property
     def sentence(self) -> str:
         """The running backfill, or the command that would run it; empty if none is left."""
-        if not self.left:
+        if not self.remaining:
             return ""
         if not self.running:
-            return f"{PENDING} ({len(self.left)} of {len(TITLES)} steps left)."
-        return f"Upgrading: {self.left[0].text}{self._more}."
+            return f"{PENDING} ({len(self.remaining)} of {len(TITLES)} steps left)."
+        return f"Upgrading: {self.remaining[0].text}{self._more}."
 
     @property
     def _more(self) -> str:
-        more = len(self.left) - 1
+        more = len(self.remaining) - 1
         return f"; {more} more steps follow" if more > 1 else "; one more step follows" if more else ""
 
 
@@ -79,22 +80,22 @@ PENDING = f"Rows of an older release are still to be changed, which {COMMAND} do
 
 def read() -> Upgrade:
     """Return the backfills that are left. Errors: DatabaseError, also while the tables are not made yet."""
-    left = names()
-    return Upgrade([of(name) for name in left], bool(left) and statements.is_locked(UPGRADE_LOCK))
+    pending = names()
+    return Upgrade([get(name) for name in pending], bool(pending) and statements.is_locked(UPGRADE_LOCK))
 
 
-def say_pending(say: Callable[[str], None]) -> None:
-    """Say that backfills are left, if no process runs them."""
+def report_pending(echo: Echo) -> None:
+    """Print that backfills remain, if no process runs them."""
     upgrade = read()
-    if upgrade.left and not upgrade.running:
-        say(upgrade.sentence)
+    if upgrade.remaining and not upgrade.running:
+        echo(upgrade.sentence)
 
 
 def names() -> list[str]:
     """Return the names of the backfills that are left, in the order in which they run."""
-    left = {name for (name,) in statements.rows("select name from backfill where finished is null")}
-    return [name for name in TITLES if name in left]
+    pending = {name for (name,) in statements.rows("select name from backfill where finished is null")}
+    return [name for name in TITLES if name in pending]
 
 
-def of(name: str) -> Remaining:
+def get(name: str) -> Remaining:
     return Remaining(*statements.row(f"select {_COLUMNS} from backfill where name = %s", [name]))

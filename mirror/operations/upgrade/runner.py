@@ -1,4 +1,4 @@
-"""The runner of backfills: one at a time, one process at a time, with a rest after each piece of work."""
+"""The runner of backfills: one at a time, one process at a time, with a rest after each range of work."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ from psycopg import errors
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import Backfill, IndexBuild, Piece
+from mirror.core.db.backfill import Backfill, IndexBuild, KeyRange
 from mirror.core.db.partitions import indexing
-from mirror.core.db.partitions.catalogue import growing_tables
-from mirror.core.db.partitions.dividing import divide
+from mirror.core.db.partitions.catalogue import partitionable_tables
+from mirror.core.db.partitions.partitioning import partition_table
 from mirror.models import UPGRADE_LOCK
 from mirror.node.start import tables
 from mirror.operations.upgrade import remaining
@@ -25,15 +25,15 @@ log = logs.logger(__name__)
 
 Show = Callable[[Remaining], None]
 
-# The size of a piece is chosen so that it takes this long; then the database is left to others for as long.
-_PIECE_SECONDS = 0.1
+# The size of a range is chosen so that it takes this long; then the database is left to others for as long.
+_RANGE_SECONDS = 0.1
 _MIN_ROWS, _FIRST_ROWS, _MAX_ROWS = 20, 200, 5000
 # Less than deadlock_timeout: in a deadlock this process gives way, not a loader.
 _LOCK_MILLISECONDS = 500
 _RETRY_SECONDS = 1.0
 _SECONDS_BETWEEN_CHECKS = 0.2
 
-# Errors because others change the same rows: the piece is tried again.
+# Errors because others change the same rows: the range is tried again.
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 
@@ -64,17 +64,17 @@ def _run_backfill(name: str, show: Show, stopping: threading.Event) -> bool:
         began = time.monotonic()
         statements.execute("update backfill set started = now() where name = %s and started is null", [name])
         if isinstance(backfill, IndexBuild):
-            show(remaining.of(name))
+            show(remaining.get(name))
             is_done = _interruptible(lambda: _build(backfill), stopping)
         else:
-            is_done = _divide(name, show, stopping)
+            is_done = _partition_tables(name, show, stopping)
         if is_done:
             statements.execute(
                 "update backfill set finished = now(), seconds = %s where name = %s",
                 [time.monotonic() - began, name],
             )
     if is_done:
-        state = remaining.of(name)
+        state = remaining.get(name)
         show(state)
         log.info("backfilled", name=name, rows=state.rows)
     return is_done
@@ -87,11 +87,11 @@ def _change_rows(backfill: Backfill, show: Show, stopping: threading.Event) -> b
     rows = _FIRST_ROWS
     with transaction.atomic():
         _begin(backfill)
-    while not (state := remaining.of(backfill.name)).finished:
+    while not (state := remaining.get(backfill.name)).finished:
         show(state)
         if stopping.is_set():
             return False
-        rows = _next_piece(backfill, rows, stopping)
+        rows = _next_range(backfill, rows, stopping)
     return True
 
 
@@ -107,16 +107,16 @@ def _begin(backfill: Backfill) -> None:
     oldest = statements.value(f"select min({backfill.first or backfill.key}) - 1 from {backfill.table}")
     if oldest is not None:
         oldest = max(oldest, backfill.oldest() or oldest)
-    done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed()
+    is_done = newest is None or oldest is None or newest <= oldest or not backfill.is_needed()
     statements.execute(
         "update backfill set newest = %s, position = %s, oldest = %s, started = now(), "
         "finished = case when %s then now() end where name = %s",
-        [newest or 0, newest or 0, oldest or 0, done, backfill.name],
+        [newest or 0, newest or 0, oldest or 0, is_done, backfill.name],
     )
 
 
-def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int:
-    """Change a piece of about this many rows, and rest; return the number for the next piece."""
+def _next_range(backfill: Backfill, rows: int, stopping: threading.Event) -> int:
+    """Change a range of about this many rows, and rest; return the number for the next range."""
     began = time.monotonic()
     try:
         with transaction.atomic():
@@ -125,7 +125,7 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
                 f"set local synchronous_commit = off; set local lock_timeout = {_LOCK_MILLISECONDS}; "
                 "set local jit = off"
             )
-            _change_piece(backfill, rows, began)
+            _change_range(backfill, rows, began)
     except OperationalError as error:
         if not isinstance(error.__cause__, _BUSY):
             raise
@@ -133,11 +133,11 @@ def _next_piece(backfill: Backfill, rows: int, stopping: threading.Event) -> int
         return max(rows // 2, _MIN_ROWS)
     took = time.monotonic() - began
     stopping.wait(took)
-    factor = min(max(_PIECE_SECONDS / took, 0.5), 2)
+    factor = min(max(_RANGE_SECONDS / took, 0.5), 2)
     return min(max(round(rows * factor), _MIN_ROWS), _MAX_ROWS)
 
 
-def _change_piece(backfill: Backfill, rows: int, began: float) -> None:
+def _change_range(backfill: Backfill, rows: int, began: float) -> None:
     position, oldest = statements.row(
         "select position, oldest from backfill where name = %s for update", [backfill.name]
     )
@@ -148,7 +148,7 @@ def _change_piece(backfill: Backfill, rows: int, began: float) -> None:
     )
     # Rows of the same key stay together, however many they are.
     after = oldest if last is None else min(last, position - 1)
-    changed = backfill.change(Piece(after, position))
+    changed = backfill.change(KeyRange(after, position))
     statements.execute(
         "update backfill set position = %s, rows = rows + %s, seconds = seconds + %s, "
         "finished = case when %s then now() end where name = %s",
@@ -166,7 +166,7 @@ def _build(build: IndexBuild) -> None:
     )
     if is_valid:
         return
-    if indexing.is_divided(build.statement):
+    if indexing.is_partitioned(build.statement):
         indexing.build(build.statement)
         return
     if is_valid is False:
@@ -175,16 +175,18 @@ def _build(build: IndexBuild) -> None:
     statements.execute(build.statement)
 
 
-def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
-    """Divide the growing tables by month if that is configured; return False if `stopping` interrupted it."""
-    tables = growing_tables() if config.value("db.partitions") else ()
+def _partition_tables(name: str, show: Show, stopping: threading.Event) -> bool:
+    """Partition tables by month if that is configured; return False if `stopping` interrupted it."""
+    tables = partitionable_tables() if config.value("db.partitions") else ()
     for done, table in enumerate(tables):
         statements.execute(
             "update backfill set newest = %s, oldest = 0, position = %s where name = %s",
             [len(tables), len(tables) - done, name],
         )
-        show(remaining.of(name))
-        if stopping.is_set() or not divide(table, undisturbed=lambda work: _interruptible(work, stopping)):
+        show(remaining.get(name))
+        if stopping.is_set() or not partition_table(
+            table, run_step=lambda work: _interruptible(work, stopping)
+        ):
             return False
     return True
 
@@ -192,10 +194,10 @@ def _divide(name: str, show: Show, stopping: threading.Event) -> bool:
 def _interruptible(work: Callable[[], None], stopping: threading.Event) -> bool:
     """Work, and cancel the running statement when `stopping` is set; return False if it was."""
     session: psycopg.Connection[object] = connection.connection
-    over = threading.Event()
+    finished = threading.Event()
 
     def watch() -> None:
-        while not over.wait(_SECONDS_BETWEEN_CHECKS):
+        while not finished.wait(_SECONDS_BETWEEN_CHECKS):
             if stopping.is_set():
                 session.cancel()
 
@@ -207,6 +209,6 @@ def _interruptible(work: Callable[[], None], stopping: threading.Event) -> bool:
         if not (stopping.is_set() and isinstance(error.__cause__, errors.QueryCanceled)):
             raise
     finally:
-        over.set()
+        finished.set()
         watcher.join()
     return not stopping.is_set()

@@ -7,7 +7,7 @@ from grpc import StatusCode
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.web.grpc.requests import Refusal
+from mirror.web.grpc.requests import CallError
 from mirror.web.requests import rate_limits
 
 RATE, BURST, EXEMPT = (f"grpc.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
@@ -25,7 +25,7 @@ def address(context: Any) -> str:
 
 
 class Limiter:
-    """Refuses the calls of clients that make too many."""
+    """Rejects the calls of clients that make too many."""
 
     def __init__(self, rate: int) -> None:
         file = rate_limits.shared_memory()
@@ -33,12 +33,12 @@ class Limiter:
         self._exempt: tuple[str, ...] = config.value(EXEMPT)
 
     def check(self, client: str) -> None:
-        """Count a call. Errors: Refusal."""
+        """Count a call. Errors: CallError."""
         if self._exempt and reverse_proxies.is_within(client, self._exempt):
             return
         if not self._limits.take(client).admitted:
             text = f"Too many requests: a client may make {self._rate} calls a second. Please retry later"
-            raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
 
 
 def limiter() -> Limiter | None:

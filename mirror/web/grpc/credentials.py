@@ -38,7 +38,7 @@ def configured() -> Any:
     if not (certificate or key):
         return None
     if not (certificate and key):
-        names = " and ".join(config.described(name).variable for name in (CERTIFICATE, KEY))
+        names = " and ".join(config.lookup(name).variable for name in (CERTIFICATE, KEY))
         raise OperatorError(f"TLS of the gRPC API needs both {names}.")
     files = _Files(certificate, key)
     try:

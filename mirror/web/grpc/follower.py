@@ -18,13 +18,13 @@ from mirror.core import logs
 from mirror.core.db.notifications import CommitListener
 from mirror.core.db.reading import sql
 from mirror.web.grpc.deliveries import Delivery, delivery
-from mirror.web.grpc.reading import DatabaseAway, ReadingThreads
+from mirror.web.grpc.reading import DatabaseUnavailable, ReadingThreads
 
 log = logs.logger("mirror.grpc")
 
-_LOOK_SECONDS, _AWAY_SECONDS = 1.0, 0.5
+_POLL_SECONDS, _AWAY_SECONDS = 1.0, 0.5
 # A replica has what is notified a little later.
-_REPLICA_LOOK_SECONDS = 0.1
+_REPLICA_POLL_SECONDS = 0.1
 # Messages of a topic that are read at a time: more are read at once after them.
 _MAX_MESSAGES = 200
 
@@ -57,7 +57,7 @@ class Follower:
         self._lock = threading.Lock()
         self._topics: dict[int, _Topic] = {}
         self._stopping = threading.Event()
-        self._is_well = True
+        self._is_healthy = True
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def start(self) -> None:
@@ -95,17 +95,17 @@ class Follower:
         while not self._stopping.is_set():
             try:
                 has_more = self._threads.call(self._read)
-            except DatabaseAway:
-                self._set_well(False)
+            except DatabaseUnavailable:
+                self._set_healthy(False)
                 self._stopping.wait(_AWAY_SECONDS)
                 continue
             except Exception:
                 log.error("unexpected_error", exc_info=True)
-                self._stopping.wait(_LOOK_SECONDS)
+                self._stopping.wait(_POLL_SECONDS)
                 continue
-            self._set_well(True)
+            self._set_healthy(True)
             if not has_more:
-                listener.wait(_REPLICA_LOOK_SECONDS if sql.reads_elsewhere() else _LOOK_SECONDS)
+                listener.wait(_REPLICA_POLL_SECONDS if sql.reads_replicas() else _POLL_SECONDS)
         listener.close()
         connection.close()
 
@@ -120,23 +120,23 @@ class Follower:
         new: dict[int, list[Delivery]] = defaultdict(list)
         for message in queries.messages_after(positions, _MAX_MESSAGES):
             new[message.topic_id].append(delivery(message))
-        handed: list[tuple[list[Subscriber], list[Delivery]]] = []
+        delivered: list[tuple[list[Subscriber], list[Delivery]]] = []
         with self._lock:
             for topic_id, deliveries in new.items():
                 if topic := self._topics.get(topic_id):
                     topic.position = deliveries[-1].consensus_timestamp
-                    handed.append((list(topic.subscribers), deliveries))
-        if handed:
-            self._loop.call_soon_threadsafe(_hand_over, handed)
+                    delivered.append((list(topic.subscribers), deliveries))
+        if delivered:
+            self._loop.call_soon_threadsafe(_deliver, delivered)
         return any(len(deliveries) == _MAX_MESSAGES for deliveries in new.values())
 
-    def _set_well(self, is_well: bool) -> None:
-        if is_well != self._is_well:
-            self._is_well = is_well
-            self._loop.call_soon_threadsafe(self._healthy, is_well)
+    def _set_healthy(self, is_healthy: bool) -> None:
+        if is_healthy != self._is_healthy:
+            self._is_healthy = is_healthy
+            self._loop.call_soon_threadsafe(self._healthy, is_healthy)
 
 
-def _hand_over(handed: Sequence[tuple[Sequence[Subscriber], Sequence[Delivery]]]) -> None:
-    for subscribers, deliveries in handed:
+def _deliver(delivered: Sequence[tuple[Sequence[Subscriber], Sequence[Delivery]]]) -> None:
+    for subscribers, deliveries in delivered:
         for subscriber in subscribers:
             subscriber.offer(deliveries)

@@ -1,6 +1,6 @@
 """The nodes of the newest address book, as NetworkService.getNodes sends them.
 
-Source: address_book and its entries; node, for account ids; the latest node_stake. Errors: Refusal.
+Source: address_book and its entries; node, for account ids; the latest node_stake. Errors: CallError.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MAX_NODES = 100_000
 
 
 def encoded_nodes(file_id: int) -> list[bytes]:
-    """Return all nodes by id, each as a NodeAddress. Errors: Refusal, psycopg.Error."""
+    """Return all nodes by id, each as a NodeAddress. Errors: CallError, psycopg.Error."""
     rows = address_books.nodes(file_id, _COLUMNS, Query(limit=_MAX_NODES))
     if not rows and not address_books.exists(file_id):
         raise not_found(file_id)

@@ -32,7 +32,6 @@ class Pacer:
         return waiting
 
     def _begin(self) -> None:
-        """Begin the next iteration."""
         self._left = _MAX_MESSAGES
         while self._left and self._waiting:
             waiting = self._waiting.popleft()

@@ -32,11 +32,10 @@ def is_wanted() -> bool:
 def check_port() -> None:
     """Raise OperatorError if the port can't be listened on."""
     port = config.value(PORT)
-    web.bound_to(port, f"choose another port ({config.described(PORT).variable}={port + 1})").close()
+    web.bind_port(port, f"choose another port ({config.lookup(PORT).variable}={port + 1})").close()
 
 
 def address() -> str:
-    """Return host and port."""
     host, _ = web.address()
     return f"[{host}]:{config.value(PORT)}" if ":" in host else f"{host}:{config.value(PORT)}"
 
@@ -68,8 +67,8 @@ def serve() -> None:
     os.nice(_NICENESS)
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use(reading.made())
-    files.begin(NAME)
+    reading.use_replicas(reading.create_scoreboard())
+    files.start_writing(NAME)
     asyncio.run(_serve())
 
 
@@ -80,7 +79,10 @@ async def _serve() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     server = Server()
-    checks: list[repeated.Check] = [partial(unresponsive.look, server.threads.is_at_work), *watching.checks()]
+    checks: list[repeated.Check] = [
+        partial(unresponsive.probe, server.threads.is_at_work),
+        *watching.checks(),
+    ]
     for check in checks:
         repeated.start(check)
     try:

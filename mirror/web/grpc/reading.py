@@ -16,14 +16,14 @@ from psycopg.errors import QueryCanceled
 
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
-from mirror.web.grpc.requests import DATA_SOURCE, Refusal
+from mirror.web.grpc.requests import DATA_SOURCE, CallError
 
 Result = TypeVar("Result")
 
 _THREADS = 4
 
 
-class DatabaseAway(Refusal):
+class DatabaseUnavailable(CallError):
     """The database can't be reached."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class ReadingThreads:
         self._began: dict[int, float] = {}
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` reads. Errors: DatabaseAway; Refusal for a statement that takes too long."""
+        """Return what `work` reads. Errors: DatabaseUnavailable; CallError after a timeout."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self.call, work)
 
     def call(self, work: Callable[[], Result]) -> Result:
@@ -50,14 +50,14 @@ class ReadingThreads:
             return work()
         except BlockNotAvailable as error:
             # The servers that answer lack what others have shown: the primary is lost, or replicas are late.
-            raise DatabaseAway from error
+            raise DatabaseUnavailable from error
         except QueryCanceled:
-            raise Refusal(StatusCode.RESOURCE_EXHAUSTED, DATA_SOURCE) from None
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, DATA_SOURCE) from None
         except outage.ERRORS as error:
             if not outage.is_outage(error):
                 raise
             outage.report(error)
-            raise DatabaseAway from error
+            raise DatabaseUnavailable from error
         finally:
             self._began.pop(thread, None)
 

@@ -1,6 +1,6 @@
 """The requests of the gRPC API and their rules, with the texts of the original.
 
-Times are nanoseconds since the epoch. Errors: Refusal.
+Times are nanoseconds since the epoch. Errors: CallError.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ _NEGATIVE = "must be greater than or equal to 0"
 _ADDRESS_BOOKS = (101, 102)
 
 
-class Refusal(Exception):
+class CallError(Exception):
     """The status and text with which a call ends."""
 
     def __init__(self, code: StatusCode, details: str) -> None:
@@ -29,12 +29,12 @@ class Refusal(Exception):
         self.code, self.details = code, details
 
 
-def invalid(details: str) -> Refusal:
-    return Refusal(StatusCode.INVALID_ARGUMENT, details)
+def invalid(details: str) -> CallError:
+    return CallError(StatusCode.INVALID_ARGUMENT, details)
 
 
-def not_found(encoded: int) -> Refusal:
-    return Refusal(StatusCode.NOT_FOUND, f"{entity_id.bound(encoded)} does not exist")
+def not_found(encoded: int) -> CallError:
+    return CallError(StatusCode.NOT_FOUND, f"{entity_id.bound(encoded)} does not exist")
 
 
 class TopicFilter(NamedTuple):
@@ -47,7 +47,7 @@ class TopicFilter(NamedTuple):
 
 
 def topic_filter(request: bytes, now: int) -> TopicFilter:
-    """Return what a ConsensusTopicQuery asks for. Errors: Refusal."""
+    """Return the filter of a ConsensusTopicQuery. Errors: CallError."""
     query = _parsed(hapi.ConsensusTopicQuery, request)
     problems = []
     topic_id = 0
@@ -58,12 +58,12 @@ def topic_filter(request: bytes, now: int) -> TopicFilter:
         problems.append("topicId: must not be null")
     if query.limit > _MAX_INT64:
         problems.append(f"limit: {_NEGATIVE}")
-    start = timestamp.of(query.consensusStartTime) if query.HasField("consensusStartTime") else now
+    start = timestamp.to_ns(query.consensusStartTime) if query.HasField("consensusStartTime") else now
     if start < 0:
         problems.append(f"startTime: {_NEGATIVE}")
     if start > now:
         problems.append("validStartTime: Start time must be before the current time")
-    end = timestamp.of(query.consensusEndTime) if query.HasField("consensusEndTime") else None
+    end = timestamp.to_ns(query.consensusEndTime) if query.HasField("consensusEndTime") else None
     if end is not None and end <= start:
         problems.append("validEndTime: End time must be after start time")
     _check(problems, "subscribeTopic.filter")
@@ -78,7 +78,7 @@ class NodeFilter(NamedTuple):
 
 
 def node_filter(request: bytes) -> NodeFilter:
-    """Return what an AddressBookQuery asks for. Errors: Refusal."""
+    """Return the filter of an AddressBookQuery. Errors: CallError."""
     query = _parsed(hapi.AddressBookQuery, request)
     problems = []
     file_id = 0
@@ -98,11 +98,11 @@ def node_filter(request: bytes) -> NodeFilter:
 def _parsed(kind: Any, request: bytes) -> Any:
     if len(request) > MAX_BYTES:
         text = f"gRPC message exceeds maximum size {MAX_BYTES}: {len(request)}"
-        raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
+        raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
     try:
         return kind.FromString(request)
     except DecodeError:
-        raise Refusal(StatusCode.UNKNOWN, "Application error processing RPC") from None
+        raise CallError(StatusCode.UNKNOWN, "Application error processing RPC") from None
 
 
 def _encoded(shard: int, realm: int, num: int) -> int:

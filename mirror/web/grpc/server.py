@@ -28,8 +28,8 @@ from mirror.web.grpc.nodes import encoded_nodes
 from mirror.web.grpc.pacing import Pacer
 from mirror.web.grpc.reading import ReadingThreads
 from mirror.web.grpc.requests import (
+    CallError,
     NodeFilter,
-    Refusal,
     TopicFilter,
     invalid,
     node_filter,
@@ -127,11 +127,11 @@ class Server:
             **{f"/{name}/ServerReflectionInfo": reflect for name in _REFLECTION},
         }
 
-    def _note_health(self, is_well: bool) -> None:
-        """Have the health service say whether the database answers."""
+    def _note_health(self, is_healthy: bool) -> None:
+        """Set the status of the health service: whether the database answers."""
         status = health_pb2.HealthCheckResponse
         for name in ("", TOPICS, NETWORK):
-            setting = self._health.set(name, status.SERVING if is_well else status.NOT_SERVING)
+            setting = self._health.set(name, status.SERVING if is_healthy else status.NOT_SERVING)
             task = asyncio.ensure_future(setting)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -145,7 +145,7 @@ class Server:
                 if self._limiter is not None:
                     self._limiter.check(call.client)
                 await work(call, request)
-            except Refusal as refusal:
+            except CallError as refusal:
                 call.status = refusal.code
                 await context.abort(refusal.code, refusal.details)
             except asyncio.CancelledError:
@@ -161,29 +161,29 @@ class Server:
         return grpc.unary_stream_rpc_method_handler(answer)
 
     async def _subscribe(self, call: "_Call", request: bytes) -> None:
-        wanted = topic_filter(request, clock.now_ns())
+        requested = topic_filter(request, clock.now_ns())
         if len(self._subscriptions) >= self._most:
             text = f"This node has {self._most} subscriptions already. Please retry later"
-            raise Refusal(StatusCode.RESOURCE_EXHAUSTED, text)
-        subscription = Subscription(wanted, self._threads, self._follower, call.write)
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
+        subscription = Subscription(requested, self._threads, self._follower, call.write)
         self._subscriptions.add(subscription)
         try:
-            await self._check_topic(wanted.topic_id)
-            call.log_start(wanted)
+            await self._check_topic(requested.topic_id)
+            call.log_start(requested)
             await subscription.run()
         finally:
             self._subscriptions.discard(subscription)
 
     async def _check_topic(self, topic_id: int) -> None:
-        """Refuse what is no topic; one that need not exist may become something else."""
+        """Reject an id that is no topic; one that need not exist may become something else."""
         if topic_id not in self._known and await self._threads.run(partial(_is_topic, topic_id)):
             self._known[topic_id] = True
 
     async def _send_nodes(self, call: "_Call", request: bytes) -> None:
-        wanted: NodeFilter = node_filter(request)
-        nodes = await self._threads.run(partial(encoded_nodes, wanted.file_id))
+        requested: NodeFilter = node_filter(request)
+        nodes = await self._threads.run(partial(encoded_nodes, requested.file_id))
         size, pause = config.value("grpc.addressbook.pageSize"), config.value("grpc.addressbook.pageDelay")
-        for number, node in enumerate(nodes[: wanted.limit]):
+        for number, node in enumerate(nodes[: requested.limit]):
             if number and number % size == 0:
                 await asyncio.sleep(pause)
             await call.write(node)
@@ -208,16 +208,16 @@ class _Call:
         await self._send(data)
         self._sent += 1
 
-    def log_start(self, wanted: TopicFilter) -> None:
+    def log_start(self, requested: TopicFilter) -> None:
         self._subscriber = secrets.token_hex(4)
         log.info(
             "subscription_started",
             subscriber=self._subscriber,
             client=self.client,
-            topic=entity_id.bound(wanted.topic_id),
-            start=wanted.start,
-            end=wanted.end,
-            limit=wanted.limit,
+            topic=entity_id.bound(requested.topic_id),
+            start=requested.start,
+            end=requested.end,
+            limit=requested.limit,
         )
 
     def count(self) -> None:
@@ -237,7 +237,7 @@ class _Call:
 
 
 def _is_topic(topic_id: int) -> bool:
-    """Return whether a topic exists, as it must unless the setting says otherwise. Errors: Refusal."""
+    """Return whether a topic exists, as it must unless the setting says otherwise. Errors: CallError."""
     kind = entities.type_of(topic_id)
     if kind is None:
         if config.value("grpc.checkTopicExists"):

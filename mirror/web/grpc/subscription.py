@@ -24,12 +24,12 @@ from mirror.core.metrics import grpc as metrics
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.web.grpc.deliveries import Delivery, delivery
 from mirror.web.grpc.follower import Follower
-from mirror.web.grpc.reading import DatabaseAway, ReadingThreads
-from mirror.web.grpc.requests import Refusal, TopicFilter
+from mirror.web.grpc.reading import DatabaseUnavailable, ReadingThreads
+from mirror.web.grpc.requests import CallError, TopicFilter
 
 # How long missing messages are waited for, and how often they are looked for.
-_MISSING_SECONDS, _LOOK_SECONDS = 5.0, 0.5
-_AWAY_SECONDS = 1.0
+_MISSING_SECONDS, _POLL_SECONDS = 5.0, 0.5
+_RETRY_SECONDS = 1.0
 # What a client that reads slowly may have waiting: a page of stored messages, and a queue of new ones.
 _PAGE_BYTES, _QUEUE_BYTES = 400_000, 400_000
 # Pages have one of these lengths, as each is a statement of its own.
@@ -50,20 +50,20 @@ class Subscription:
 
     def __init__(
         self,
-        wanted: TopicFilter,
+        topic_filter: TopicFilter,
         threads: ReadingThreads,
         follower: Follower,
         write: Callable[[bytes], Awaitable[None]],
     ) -> None:
-        self.topic_id = wanted.topic_id
-        self._start, self._end, self._left = wanted.start, wanted.end, wanted.limit
+        self.topic_id = topic_filter.topic_id
+        self._start, self._end, self._left = topic_filter.start, topic_filter.end, topic_filter.limit
         self._threads, self._follower, self._write = threads, follower, write
         self._grace = round(config.value("grpc.endTimeInterval") * NANOS_PER_SECOND)
         #: Set by the follower.
         self.has_left = False
         # The sequence number of the last message, and the time from which to read on.
         self._last: int | None = None
-        self._position = wanted.start
+        self._position = topic_filter.start
         self._most_rows = _PAGES[1]
         self._has_begun = self._has_joined = self._is_stopping = False
         # A message at or after the end time is stored, so all before it are.
@@ -71,14 +71,14 @@ class Subscription:
         self._queue: deque[Sequence[Delivery]] = deque()
         self._queued_bytes = 0
         self._overflowed = False
-        self._news = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     async def run(self) -> None:
-        """Send until the limit or the end time. Errors: Refusal."""
+        """Send until the limit or the end time. Errors: CallError."""
         timer = None
         if self._end is not None:
             seconds = (self._end + self._grace - clock.now_ns()) / NANOS_PER_SECOND
-            timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), self._news.set)
+            timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), self._wakeup.set)
         try:
             while not await self._send_stored():
                 if await self._send_new():
@@ -91,7 +91,7 @@ class Subscription:
     def stop(self) -> None:
         """End the subscription, as the server shuts down."""
         self._is_stopping = True
-        self._news.set()
+        self._wakeup.set()
 
     def offer(self, deliveries: Sequence[Delivery]) -> None:
         """Queue new messages; too many are dropped, and read from the database later."""
@@ -100,12 +100,12 @@ class Subscription:
             self._overflowed = True
         else:
             self._queue.append(deliveries)
-        self._news.set()
+        self._wakeup.set()
 
     # STORED MESSAGES
 
     async def _send_stored(self) -> bool:
-        """Send what the database has; return whether that is all the client wants. Errors: Refusal."""
+        """Send what the database has; return whether that is all the client wants. Errors: CallError."""
         missing_since: float | None = None
         while True:
             self._clear_queue()
@@ -123,8 +123,8 @@ class Subscription:
                 continue
             missing_since = missing_since or time.monotonic()
             if time.monotonic() - missing_since > _MISSING_SECONDS:
-                raise Refusal(StatusCode.UNAVAILABLE, _MISSING)
-            await asyncio.sleep(_LOOK_SECONDS)
+                raise CallError(StatusCode.UNAVAILABLE, _MISSING)
+            await asyncio.sleep(_POLL_SECONDS)
             self._check()
 
     async def _page(self) -> _Page:
@@ -132,10 +132,10 @@ class Subscription:
         while True:
             try:
                 page = await self._threads.run(self._read)
-            except DatabaseAway:
+            except DatabaseUnavailable:
                 if not self._has_begun:
                     raise
-                await asyncio.sleep(_AWAY_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
                 self._check()
             else:
                 self._has_begun = True
@@ -143,10 +143,10 @@ class Subscription:
 
     def _read(self) -> _Page:
         """Read a page, in a thread; before the last one, join the follower, which hands over what follows."""
-        left = _PAGES[-1] if self._left is None else self._left
-        limit = next(size for size in _PAGES if size >= min(left, self._most_rows))
+        remaining = _PAGES[-1] if self._left is None else self._left
+        limit = next(size for size in _PAGES if size >= min(remaining, self._most_rows))
         rows = self._rows(limit)
-        if len(rows) < min(limit, left) and not self._has_joined:
+        if len(rows) < min(limit, remaining) and not self._has_joined:
             self._follower.join(self, rows[-1].consensus_timestamp if rows else self._position - 1)
             self._has_joined = True
             rows = self._rows(limit)
@@ -168,11 +168,11 @@ class Subscription:
     async def _send_new(self) -> bool:
         """Send what the follower hands over; return whether that is all the client wants.
 
-        It is not if the next message has to be read from the database. Errors: Refusal.
+        It is not if the next message has to be read from the database. Errors: CallError.
         """
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._wakeup.wait()
+            self._wakeup.clear()
             self._check()
             while self._queue:
                 deliveries = self._queue.popleft()
@@ -222,4 +222,4 @@ class Subscription:
 
     def _check(self) -> None:
         if self._is_stopping:
-            raise Refusal(StatusCode.UNAVAILABLE, _SHUTDOWN)
+            raise CallError(StatusCode.UNAVAILABLE, _SHUTDOWN)

@@ -17,7 +17,7 @@ from mirror.core.values import timestamp
 from mirror.node.health import checks
 from mirror.web.monitoring.metrics import is_allowed
 
-_judge = checks.HealthCheck()
+_health_check = checks.HealthCheck()
 
 
 @require_safe
@@ -27,13 +27,13 @@ def liveness(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def readiness(request: HttpRequest) -> HttpResponse:
-    now = _judge.judge()
+    now = _health_check.check()
     return _answer({"status": "ok"}) if now.ready else _error(request, now.reasons)
 
 
 @require_safe
 def lag(request: HttpRequest) -> HttpResponse:
-    now = _judge.judge()
+    now = _health_check.check()
     if now.block is None:
         return _error(request, now.reasons or ("No block is loaded yet.",))
     return _answer(
@@ -48,7 +48,7 @@ def lag(request: HttpRequest) -> HttpResponse:
 
 
 def _loaded(now: checks.Health) -> dict[str, Any]:
-    """Return what is loaded, if anybody knows: a gap is no reason not to be ready."""
+    """Return what is loaded, if that is known: a gap is no reason not to be ready."""
     intervals = now.status.loaded.intervals if now.status else ()
     if not intervals:
         return {}

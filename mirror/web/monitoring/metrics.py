@@ -16,7 +16,7 @@ _readings = Readings()
 
 
 def is_allowed(request: HttpRequest) -> bool:
-    """Return whether a request comes from a client that may know how the node is."""
+    """Return whether the client of a request may read the metrics."""
     return reverse_proxies.is_within(reverse_proxies.client(request.META), config.value(ALLOWED))
 
 

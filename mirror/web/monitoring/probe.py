@@ -13,7 +13,7 @@ _SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProbeResult:
     """The answer at /health/readiness: none if no server listens there or answers in time."""
 
     url: str
@@ -37,7 +37,7 @@ class Answer:
         }
 
 
-def answer() -> Answer:
+def probe() -> ProbeResult:
     url = server.url()
     client = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_SECONDS)
     try:
@@ -45,10 +45,10 @@ def answer() -> Answer:
         response = client.getresponse()
         body = response.read()
     except (OSError, http.client.HTTPException):
-        return Answer(url, answers=False)
+        return ProbeResult(url, answers=False)
     finally:
         client.close()
-    return Answer(url, answers=True, ready=response.status == 200, reasons=_reasons(body))
+    return ProbeResult(url, answers=True, ready=response.status == 200, reasons=_reasons(body))
 
 
 def _reasons(body: bytes) -> tuple[str, ...]:

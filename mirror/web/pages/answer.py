@@ -53,7 +53,7 @@ def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
     return HttpResponse(text, status=status, headers=headers)
 
 
-def marked(text: str) -> SafeString:
+def code_html(text: str) -> SafeString:
     """Return text as HTML; what is between backticks is a command or a name."""
     return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
 

@@ -46,12 +46,12 @@ def document() -> Mapping[str, Any]:
 def subjects() -> list[Shown]:
     """Return all requests, in the order of the description's tags."""
     return [
-        {"name": tag["name"], "description": tag["description"], "requests": list(_of_tag(tag["name"]))}
+        {"name": tag["name"], "description": tag["description"], "requests": list(_tag_requests(tag["name"]))}
         for tag in document()["tags"]
     ]
 
 
-def _of_tag(tag: str) -> Iterator[Shown]:
+def _tag_requests(tag: str) -> Iterator[Shown]:
     for path, operations in document()["paths"].items():
         for method, operation in operations.items():
             if tag in operation["tags"]:
@@ -67,7 +67,7 @@ def _request(operation: Schema) -> Shown:
     return {
         "id": operation["operationId"],
         "summary": operation["summary"],
-        "description": answer.marked(more),
+        "description": answer.code_html(more),
         "fields": [_field(each) for each in operation.get("parameters", ())],
         "media_type": media_type,
         "bodies": [{"name": name, "text": _body(example["value"])} for name, example in examples.items()],

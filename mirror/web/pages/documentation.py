@@ -41,7 +41,7 @@ def _html(name: str) -> list[str]:
         raise Http404
     groups = markdown.groups((FOLDER / f"{INDEX}.md").read_text())
     order = [page for group in groups for page in group.pages]
-    here = next((place for place, (_, page) in enumerate(order) if page == name), -1)
+    index = next((place for place, (_, page) in enumerate(order) if page == name), -1)
     page = markdown.render(path.read_text())
     is_long = bool(name) and len(page.sections) >= _LONG_SECTIONS
     context = {
@@ -49,7 +49,7 @@ def _html(name: str) -> list[str]:
         "parts": page.sections if is_long else (),
         "name": name,
         "groups": groups,
-        "previous": order[here - 1] if here > 0 else None,
-        "next": order[here + 1] if here + 1 < len(order) else None,
+        "previous": order[index - 1] if index > 0 else None,
+        "next": order[index + 1] if index + 1 < len(order) else None,
     }
     return answer.html("documentation.html", context).split(markdown.EXAMPLE_ADDRESS)

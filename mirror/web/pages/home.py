@@ -1,6 +1,6 @@
 """GET /: what this node is and holds, for people.
 
-Anybody may look at it, so of the status it has only what strangers may know.
+It is public, so it shows only the public part of the status.
 Source: the status of the node, the first and the last block, PostgreSQL's estimates of rows. The page asks
 for itself again every two seconds, so that its script says nothing that is not said here. All clients of a
 process get the same page for a second, so that the database does not notice how many look at it.
@@ -65,26 +65,26 @@ def _read() -> tuple[int, dict[str, Any]]:
             now = status.read()
             first = _first_block()
             context = {
-                "well": not now.needs_help,
+                "well": not now.needs_operator,
                 "sentence": now.public_sentence,
                 "first": first,
-                "kept_from": _kept_from(first) if first else "",
+                "kept_from": _first_time(first) if first else "",
                 "last": now.block,
-                "age": duration(now.behind or 0),
+                "age": duration(now.lag_seconds or 0),
                 "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
             }
     except ProgrammingError:
-        return 503, {"well": False, "sentence": answer.marked(_NO_TABLES)}
+        return 503, {"well": False, "sentence": answer.code_html(_NO_TABLES)}
     except DatabaseError as error:
         if outage.is_outage(error):
             outage.report(error, request=True)
-            return 503, {"well": False, "sentence": answer.marked(_AWAY)}
+            return 503, {"well": False, "sentence": answer.code_html(_AWAY)}
         log.error("unexpected_error", path="/", exc_info=True)
-        return 503, {"well": False, "sentence": answer.marked(_FAILED)}
+        return 503, {"well": False, "sentence": answer.code_html(_FAILED)}
     return 200, context
 
 
-def _kept_from(first: facts.Block) -> str:
+def _first_time(first: facts.Block) -> str:
     """Return the time of the first transaction, if the first block is older."""
     began = statements.value(_FIRST_TRANSACTION)
     if began is None or began <= first.consensus_end:

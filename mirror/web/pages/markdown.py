@@ -59,28 +59,27 @@ def render(text: str) -> Page:
     for token in tokens:
         for inline in token.children or ():
             if inline.type == "link_open":
-                inline.attrSet("href", address(str(inline.attrGet("href"))))
+                inline.attrSet("href", resolve_link(str(inline.attrGet("href"))))
     html = markdown.renderer.render(tokens, markdown.options, {})
     # Cells of tables have no other way to begin a line.
     return Page(first.lstrip("# "), html.replace("&lt;br&gt;", "<br>"), sections)
 
 
 def groups(index: str) -> list[Group]:
-    """Return the groups of pages that the index lists."""
     return [
         Group(title, re.findall(r"^- \[(.+?)\]\(([\w-]+)\.md\)", pages, re.M))
         for title, pages in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", index, re.M | re.S)
     ]
 
 
-def address(target: str) -> str:
+def resolve_link(target: str) -> str:
     """Return a link as it leads somewhere below /docs/."""
     if target.startswith(f"{EXAMPLE_ADDRESS}/"):
         return target.removeprefix(EXAMPLE_ADDRESS)
     return _PAGE_LINK.sub(lambda page: "/docs/" if page[1] == _INDEX else f"/docs/{page[1]}", target)
 
 
-def name_of(heading: str, before: Counter[str]) -> str:
+def anchor(heading: str, before: Counter[str]) -> str:
     """Return the name that code hosts give to a heading; `before` counts those above it."""
     name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
     before[name] += 1
@@ -120,7 +119,7 @@ def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
             continue
         children = inline.children or []
         text = "".join(child.content for child in children)
-        name = name_of(text, before)
+        name = anchor(text, before)
         opening.attrSet("id", name)
         link = Token("link_open", "a", 1)
         link.attrs = {"href": f"#{name}", "class": "anchor"}

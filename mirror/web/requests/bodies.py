@@ -16,12 +16,12 @@ from mirror.web.requests import connections
 
 log = logs.logger("mirror.web")
 
-_LOOK_SECONDS = 0.5
+_CHECK_SECONDS = 0.5
 #: The most bodies that a process waits for at a time.
 MAX_READERS = 200
 
 
-class _Unread:
+class _FailedBody:
     """A body that could not be read: whoever wants it gets the error."""
 
     def __init__(self, error: OSError) -> None:
@@ -55,20 +55,20 @@ class Readers:
         if not size:
             return io.BytesIO()
         if not self._free.acquire(blocking=False):
-            return _Unread(TimeoutError("too many requests are waiting for their bodies"))
+            return _FailedBody(TimeoutError("too many requests are waiting for their bodies"))
         try:
             self._reading[threading.get_ident()] = time.monotonic(), environment["REMOTE_ADDR"]
             return io.BytesIO(environment["wsgi.input"].read(size))
         except OSError as error:
-            return _Unread(error)
+            return _FailedBody(error)
         finally:
             self._reading.pop(threading.get_ident(), None)
             self._free.release()
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Close the connections of clients whose bodies are late; a repeated check."""
         overdue = time.monotonic() - self._seconds
         for client in {client for began, client in list(self._reading.values()) if began < overdue}:
             closed = connections.close_stalled(client, self._seconds)
             log.warning("body_took_too_long", client=client, connections_closed=closed)
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS

@@ -24,7 +24,7 @@ _DESCRIPTORS = Path("/proc/self/fd")
 # segments were received and sent, 0 by a kernel that does not count.
 _INFO = struct.Struct("=B43xI4xI96xII")
 _CLOSE_WAIT = 8
-_LOOK_SECONDS, _LONG_SECONDS, _LOOKS = 0.1, 0.15, 4
+_CHECK_SECONDS, _LONG_SECONDS, _CHECKS = 0.1, 0.15, 4
 # Kernel and process note the time one after the other; requests are taken over one by one, and a busy process
 # takes a while.
 _TOLERANCE_SECONDS, _LATE_SECONDS = 0.1, 0.25
@@ -109,7 +109,7 @@ class Headers:
         # Their clients send without a request, too.
         self.of_http2: set[str] = set()
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Close those that are late; a repeated check."""
         now, before, closed = time.monotonic(), self._since, Counter[str]()
         self._since = {}
@@ -127,7 +127,7 @@ class Headers:
                     closed[client] += 1
         for client, number in closed.items():
             log.warning("headers_took_too_long", client=client, connections_closed=number)
-        return self._seconds / _LOOKS
+        return self._seconds / _CHECKS
 
 
 class Disconnections:
@@ -142,33 +142,33 @@ class Disconnections:
         # Work -> the ports of its client by one of which it came.
         self._ports: dict[Work, set[int]] = {}
 
-    def look(self) -> float:
-        """End the work of clients that have disconnected; a repeated check."""
-        long = self._scheduler.used_for(_LONG_SECONDS)
+    def check(self) -> float:
+        """End the work for clients that have disconnected; a repeated check."""
+        long = self._scheduler.leases_in_use_for(_LONG_SECONDS)
         opened = [each for _, each in connections() if each.state != _CLOSE_WAIT] if long else []
         ports: dict[Work, set[int]] = {}
         for lease, work in long:
             exchange: Any = work
-            if not _is_alone(exchange.environment):
+            if not _is_only_request(exchange.environment):
                 continue
-            left = [each for each in opened if each.client == exchange.client]
+            candidates = [each for each in opened if each.client == exchange.client]
             if (before := self._ports.get(work)) is None:
                 # Without any, it is unknown.
-                ports[work] = may_be(left, exchange.arrived)
+                ports[work] = candidate_ports(candidates, exchange.arrived)
             else:
-                ports[work] = before & {each.port for each in left}
+                ports[work] = before & {each.port for each in candidates}
                 if before and not ports[work]:
                     self._scheduler.abandon(lease, work)
         self._ports = ports
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS
 
 
-def _is_alone(environment: Mapping[str, str]) -> bool:
+def _is_only_request(environment: Mapping[str, str]) -> bool:
     """Return whether nothing else comes by the connection of a request, neither a body nor other requests."""
     return environment["REQUEST_METHOD"] in ("GET", "HEAD") and environment["SERVER_PROTOCOL"] != "HTTP/2"
 
 
-def may_be(opened: list[Connection], arrived: float) -> set[int]:
+def candidate_ports(opened: list[Connection], arrived: float) -> set[int]:
     """Return the ports of the connections by which a request may have come at that time.
 
     Nothing has been sent by its own one since then. Either it was received just before, or it had come

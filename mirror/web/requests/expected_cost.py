@@ -7,7 +7,7 @@ more: an account with many transactions takes longer than others. Only what has 
 import re
 import threading
 
-from mirror.core.db.scheduling.request_scheduler import PROCESSOR_PART
+from mirror.core.db.scheduling.request_scheduler import CPU_SHARE
 
 # A request is expected to be slow if it takes this part of the processor time after which it is so anyhow.
 _PART = 1 / 3
@@ -26,23 +26,21 @@ _NUMBERS = re.compile(r"[0-9][\w.-]*")
 
 
 def names(path: str, query: str) -> Names:
-    """Return the names of a request."""
     own = f"{path}?{query}"
     return own, _NUMBERS.sub("#", own)
 
 
-class Expected:
+class ExpectedCost:
     """What is expected of the requests of a process."""
 
     def __init__(self, slow_after: float) -> None:
-        self._least = slow_after * PROCESSOR_PART * _PART
+        self._least = slow_after * CPU_SHARE * _PART
         self._usual = self._least / _TIMES
         # Request, or what requests are like -> seconds; those noted last come last.
         self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def is_slow(self, request: Names) -> bool:
-        """Return whether a request is expected to be slow."""
         own, like = request
         seconds = self._seconds.get(own)
         if seconds is None:
@@ -50,7 +48,6 @@ class Expected:
         return seconds is not None and seconds > self._limit()
 
     def note(self, request: Names, seconds: float) -> None:
-        """Note the time that a request has taken."""
         self._usual *= _DOWN if seconds < self._usual else _UP
         limit = self._limit()
         for name in request:

@@ -28,7 +28,7 @@ from mirror.core.metrics import http
 from mirror.web.requests import refusals
 from mirror.web.requests.bodies import Readers
 from mirror.web.requests.connections import Disconnections, Headers
-from mirror.web.requests.expected_cost import Expected, names
+from mirror.web.requests.expected_cost import ExpectedCost, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
 from mirror.web.requests.paths import LIVENESS, is_monitoring_path, is_of_api, needs_no_database
 from mirror.web.requests.rate_limits import Limiter
@@ -46,7 +46,7 @@ _SWITCH_SECONDS = 0.0005
 _THREADS_ABOUT_THE_NODE, _MAX_ABOUT_THE_NODE = 2, 100
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of deadlines. Shorter limits come first: of statements, of calls, of a silent database.
-_LOOK_SECONDS, _MARGIN_SECONDS = 0.5, 5.0
+_CHECK_SECONDS, _MARGIN_SECONDS = 0.5, 5.0
 # The most answers that a process holds back at a time, to clients that sign in too often.
 _pauses = threading.BoundedSemaphore(50)
 # How the paths of requests that simulate end.
@@ -62,7 +62,7 @@ _ENVIRONMENT = {
 }
 
 
-def started(
+def start(
     application: Application, slots: Sequence[SlowRequestSlot], limits: int | None = None
 ) -> Callable[[Any, dict[str, Any]], None]:
     """Return what granian has to call, in a process that takes requests from now on.
@@ -76,14 +76,14 @@ def started(
     http.WAITING.read_from(lambda: scheduler.slow_waiting, "slow")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
-    repeated.start(gateway.open.look, gateway.readers.look, gateway.headers.look)
+    repeated.start(gateway.open.check, gateway.readers.check, gateway.headers.check)
     # These must not wait for the others, or wait themselves: for the database, or for other processes.
     alone: list[repeated.Check] = [
-        scheduler.look,
-        Disconnections(scheduler).look,
+        scheduler.check,
+        Disconnections(scheduler).check,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
-        partial(unresponsive.look, gateway.open.older_than),
+        partial(unresponsive.probe, gateway.open.older_than),
         *watching.checks(),
     ]
     for check in alone:
@@ -103,15 +103,15 @@ class Gateway:
         self.application = application
         self._at_once = getattr(application, "at_once", None)
         slow_after, body_seconds = config.value("web.slowAfter"), config.value("web.bodyTimeout")
-        self._expected = Expected(slow_after)
+        self._expected = ExpectedCost(slow_after)
         self.scheduler = RequestScheduler(config.value("web.threads"), slots, slow_after, self._ended)
         self.readers = Readers(body_seconds)
         self.observer = Observer()
         self.open = OpenExchanges()
-        self.headers = Headers(body_seconds, self.open.last_of)
+        self.headers = Headers(body_seconds, self.open.last_arrival)
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
-        self._about_the_node = _SeparateThreads(_THREADS_ABOUT_THE_NODE)
+        self._monitoring = _SeparateThreads(_THREADS_ABOUT_THE_NODE)
         # Readiness may have to wait for the database, and whoever waits too long for this one ends the node.
         self._alive = _SeparateThreads(1)
         self._pages = _SeparateThreads(1)
@@ -138,7 +138,7 @@ class Gateway:
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, Times(arrived), len(body))
             return
-        apart = self._apart(environment)
+        apart = self._separate_threads(environment)
         if self.scheduler.waiting >= self._most_waiting and apart is None:
             refuse(refusals.busy(path))
             return
@@ -153,11 +153,11 @@ class Gateway:
             self.open.discard(exchange)
             refuse(refusals.busy(path))
 
-    def _apart(self, environment: dict[str, Any]) -> "_SeparateThreads | None":
+    def _separate_threads(self, environment: dict[str, Any]) -> "_SeparateThreads | None":
         """Return the threads that answer a request without a lease."""
         path: str = environment["PATH_INFO"]
         if is_monitoring_path(path):
-            return self._alive if path == LIVENESS else self._about_the_node
+            return self._alive if path == LIVENESS else self._monitoring
         is_preflight = environment["REQUEST_METHOD"] == "OPTIONS" and is_of_api(path)
         if needs_no_database(path) or is_preflight or self.observer.route(path) == UNKNOWN:
             return self._pages
@@ -185,15 +185,15 @@ class _SeparateThreads:
     """Threads for requests that need no lease."""
 
     def __init__(self, threads: int) -> None:
-        self._places = threading.BoundedSemaphore(_MAX_ABOUT_THE_NODE)
-        self._threads = ThreadPoolExecutor(threads, "about the node", request_scheduler.need_none)
+        self._slots = threading.BoundedSemaphore(_MAX_ABOUT_THE_NODE)
+        self._threads = ThreadPoolExecutor(threads, "about the node", request_scheduler.work_without_lease)
 
     def submit(self, exchange: "Exchange") -> bool:
         """Have a request answered, and return True; False if too many wait for that."""
-        if not self._places.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             return False
         answered = self._threads.submit(exchange)
-        answered.add_done_callback(lambda _: self._places.release())
+        answered.add_done_callback(lambda _: self._slots.release())
         return True
 
 
@@ -244,7 +244,6 @@ class Exchange:
 
     @property
     def deadline_seconds(self) -> float:
-        """The seconds after which it is overdue."""
         if self.environment["PATH_INFO"].endswith(_CALLS):
             # A call may wait as long for the start of its process.
             return float(2 * config.value("web3.requestTimeout") + _MARGIN_SECONDS)
@@ -280,11 +279,11 @@ class Exchange:
             return
         if getattr(response, "streaming", False):
             # Its pieces are passed on as fast as the client takes them.
-            request_scheduler.end()
+            request_scheduler.release()
             self._size, self._ready = None, time.monotonic()
             self.has_answered = self._claim()
             if self.has_answered:
-                self._protocol.response_iter(*self._status, _Pieces(response, self))
+                self._protocol.response_iter(*self._status, _Chunks(response, self))
             else:
                 response.close()
             return
@@ -293,7 +292,7 @@ class Exchange:
         finally:
             response.close()
         if seconds := getattr(response, "pause", 0.0):
-            request_scheduler.end()
+            request_scheduler.release()
             self._ready = time.monotonic()
             if _pauses.acquire(blocking=False):
                 time.sleep(seconds)
@@ -329,21 +328,21 @@ class Exchange:
             return False
         refusal = refusals.overdue(self.environment["PATH_INFO"])
         self._gateway.refuse(self._protocol, self.environment, refusal, self.common, self.arrived)
-        self._gateway.scheduler.shut(self)
+        self._gateway.scheduler.terminate(self)
         return True
 
 
-class _Pieces:
+class _Chunks:
     """The pieces of a streaming response, which granian closes after the last one."""
 
     def __init__(self, response: Any, exchange: Exchange) -> None:
         self._response, self._exchange, self._size = response, exchange, 0
-        self._pieces: Iterator[bytes] = iter(response)
+        self._chunks: Iterator[bytes] = iter(response)
 
     def __next__(self) -> bytes:
-        piece = next(self._pieces)
-        self._size += len(piece)
-        return piece
+        chunk = next(self._chunks)
+        self._size += len(chunk)
+        return chunk
 
     def close(self) -> None:
         self._response.close()
@@ -361,11 +360,10 @@ class OpenExchanges(dict[Exchange, None]):
         arrived = time.monotonic() - seconds
         return [each for each in list(self) if each.arrived <= arrived]
 
-    def last_of(self, client: str) -> float | None:
-        """Return when the last one of a client arrived."""
+    def last_arrival(self, client: str) -> float | None:
         return max((each.arrived for each in list(self) if each.client == client), default=None)
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Refuse requests at their deadline; a repeated check."""
         for exchange in self.older_than(_MARGIN_SECONDS):
             seconds = exchange.deadline_seconds
@@ -373,4 +371,4 @@ class OpenExchanges(dict[Exchange, None]):
                 self.discard(exchange)
                 if exchange.end_overdue():
                     log.error("request_overdue", seconds=round(seconds))
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS

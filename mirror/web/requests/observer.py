@@ -60,9 +60,9 @@ class Observer:
 
     def begin(self, environment: dict[str, Any]) -> str:
         """Return the id of a request, and note it in its environment."""
-        given = environment.get(_GIVEN)
-        if given is not None and _USABLE.fullmatch(given):
-            name: str = given
+        supplied = environment.get(_GIVEN)
+        if supplied is not None and _USABLE.fullmatch(supplied):
+            name: str = supplied
         else:
             name = f"{self._prefix}-{next(self._numbers):x}"
         environment[ENVIRONMENT_ID] = name
@@ -88,11 +88,11 @@ class Observer:
         if self._log_access is not None and size is not None:
             self.sent(environment, status, arrived, size, noted)
         if began is not None and now - began >= self._slow_after:
-            self._slow.tell(
+            self._slow.enqueue(
                 noted,
                 request_id=environment[ENVIRONMENT_ID],
                 method=method,
-                path=_asked(environment),
+                path=_request_target(environment),
                 status=status,
                 # From its arrival to its answer, and how much of that it has waited for its lease.
                 ms=milliseconds(now - arrived),
@@ -109,12 +109,12 @@ class Observer:
         size: int,
         noted: Sequence[Noted] = (),
     ) -> None:
-        """Log an answer whose body of so many bytes has been given to the client."""
+        """Log an answer whose body of `size` bytes has been sent."""
         if self._log_access is None:
             return
         self._log_access(
             environment["REQUEST_METHOD"],
-            _asked(environment),
+            _request_target(environment),
             status,
             round((time.monotonic() - arrived) * 1000, 2),
             sum(rows or 0 for *_, rows in noted),
@@ -146,8 +146,7 @@ class Observer:
         return f"/{first}" if first in _PAGES else UNKNOWN
 
 
-def _asked(environment: Mapping[str, Any]) -> str:
-    """Return the path, and the query if there is one."""
+def _request_target(environment: Mapping[str, Any]) -> str:
     path: str = environment["PATH_INFO"]
     query: str = environment.get("QUERY_STRING", "")
     return f"{path}?{query}" if query else path

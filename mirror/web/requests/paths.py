@@ -20,7 +20,6 @@ def is_of_api(path: str) -> bool:
 
 
 def is_monitoring_path(path: str) -> bool:
-    """Return whether a path is for monitoring."""
     return path in _ABOUT_THE_NODE
 
 
@@ -31,6 +30,5 @@ def needs_no_database(path: str) -> bool:
 
 @cache
 def api_routes() -> Routes:
-    """Return the routes of the API."""
     (routes,) = (each for each in get_resolver().url_patterns if isinstance(each, Routes))
     return routes

@@ -26,7 +26,7 @@ RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond"
 # A client's key, and its time of the machine's monotonic clock, which all processes read alike.
 _RECORD = struct.Struct("=Qd")
 # A client's record is one of so many; where all are others', the one that ends first makes room.
-_PLACES = 4
+_SLOTS = 4
 _CLIENTS = 1 << 16
 _SIZE = _RECORD.size * _CLIENTS
 # Who has a network of its own has as many addresses as it likes.
@@ -38,14 +38,14 @@ class Verdict(NamedTuple):
     """Whether a request is admitted; how many more are at once, and when the limit is whole again."""
 
     admitted: bool
-    left: int
+    remaining: int
     whole_seconds: int
     #: When the next request is admitted, of a client that has used up its limit.
     retry_seconds: int
 
 
 class RateLimits:
-    """The limits of a node's clients; `file` is shared memory of `made`."""
+    """The limits of a node's clients; `file` is shared memory of `create_memory`."""
 
     def __init__(self, rate: int, burst: int, file: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._each, self._most, self._clock = 1 / rate, (burst or rate) / rate, clock
@@ -58,28 +58,27 @@ class RateLimits:
         """Count a request of a client, unless it is refused."""
         key = _key(client)
         now = self._clock()
-        at, until = self._place(key, now)
+        at, until = self._slot(key, now)
         # After a start with another rate.
         until = min(max(until, now), now + self._most)
         after = until + self._each
         ahead = after - now
         # A part of a request that rounding takes is not missed.
-        over = ahead - self._most - 1e-9
-        if over > 0:
-            return Verdict(False, 0, math.ceil(until - now), max(math.ceil(over), 1))
+        excess = ahead - self._most - 1e-9
+        if excess > 0:
+            return Verdict(False, 0, math.ceil(until - now), max(math.ceil(excess), 1))
         _RECORD.pack_into(self._memory, at, key, after)
         return Verdict(True, int((self._most - ahead) / self._each + 1e-6), math.ceil(ahead), 0)
 
     def headers(self, verdict: Verdict) -> list[tuple[str, str]]:
-        """Return the headers of an answer."""
-        left = f'"client";r={verdict.left};t={verdict.whole_seconds}'
-        return [("ratelimit-policy", self.policy), ("ratelimit", left)]
+        value = f'"client";r={verdict.remaining};t={verdict.whole_seconds}'
+        return [("ratelimit-policy", self.policy), ("ratelimit", value)]
 
-    def _place(self, key: int, now: float) -> tuple[int, float]:
+    def _slot(self, key: int, now: float) -> tuple[int, float]:
         """Return where the record of a client is or is to be, and its time."""
         first = key % _CLIENTS
         oldest, oldest_until = 0, math.inf
-        for step in range(_PLACES):
+        for step in range(_SLOTS):
             at = (first + step) % _CLIENTS * _RECORD.size
             found, until = _RECORD.unpack_from(self._memory, at)
             if found == key:
@@ -89,13 +88,12 @@ class RateLimits:
         return oldest, now
 
 
-def made() -> int | None:
+def create_memory() -> int | None:
     """Make the memory that processes share, in the one that starts the others; None without a limit."""
     return shared_memory() if config.value(RATE) else None
 
 
 def shared_memory() -> int:
-    """Make the memory of limits."""
     file = os.memfd_create("rate-limits")
     os.ftruncate(file, _SIZE)
     return file

@@ -28,28 +28,28 @@ def host_problem(environment: dict[str, Any]) -> Answer | None:
     host = environment.get("HTTP_HOST", "")
     # Granian joins several headers of one name by commas, which no host has.
     if "," in host or (not host and environment.get("SERVER_PROTOCOL") == "HTTP/1.1"):
-        return _refusal(environment["PATH_INFO"], BadRequest, ONE_HOST)
+        return _error(environment["PATH_INFO"], BadRequest, ONE_HOST)
     return None
 
 
 def busy(path: str) -> Answer:
     """Return the answer to a request that finds too many others waiting."""
-    return _refusal(path, Unavailable, BUSY, RETRY_AFTER_BUSY)
+    return _error(path, Unavailable, BUSY, RETRY_AFTER_BUSY)
 
 
 def too_many(path: str, seconds: int) -> Answer:
     """Return the answer to a client that has used up its limit for so many seconds."""
-    return _refusal(path, TooManyRequests, TOO_MANY_REQUESTS, seconds)
+    return _error(path, TooManyRequests, TOO_MANY_REQUESTS, seconds)
 
 
 def overdue(path: str) -> Answer:
     """Return the answer to a request that was not answered by its deadline."""
-    return _refusal(path, Unavailable, OVERDUE, RETRY_AFTER_BUSY)
+    return _error(path, Unavailable, OVERDUE, RETRY_AFTER_BUSY)
 
 
-def _refusal(path: str, make: Callable[[str], Failure], reason: str, retry_seconds: int = 0) -> Answer:
+def _error(path: str, make: Callable[[str], Failure], reason: str, retry_seconds: int = 0) -> Answer:
     if is_of_api(path):
-        content_type, body = _of_view(api_routes().view(path) or UnknownRoute, make, reason)
+        content_type, body = _view_response(api_routes().view(path) or UnknownRoute, make, reason)
     else:
         content_type, body = "text/plain; charset=utf-8", f"{reason}.\n".encode()
     # Another client, or the same one later, gets another answer.
@@ -64,7 +64,7 @@ def _refusal(path: str, make: Callable[[str], Failure], reason: str, retry_secon
 
 
 @lru_cache
-def _of_view(view: type[ReadView], make: Callable[[str], Failure], reason: str) -> tuple[str, bytes]:
+def _view_response(view: type[ReadView], make: Callable[[str], Failure], reason: str) -> tuple[str, bytes]:
     """Return the type and the bytes of an answer in the form of an endpoint's own errors."""
     endpoint = view()
     endpoint.headers = {}

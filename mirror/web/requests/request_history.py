@@ -89,7 +89,7 @@ class Row(NamedTuple):
 class Minutes:
     """The minutes of a web server process."""
 
-    def __init__(self, ask: Callable[[Callable[[], None], float], None] = bounded_query.ask) -> None:
+    def __init__(self, ask: Callable[[Callable[[], None], float], None] = bounded_query.run_query) -> None:
         self._ask = ask
         self._counts = Counts.read()
         # When the minute at hand ends.
@@ -116,8 +116,8 @@ class Minutes:
         )
         try:
             self._ask(self._write, _PATIENCE_SECONDS)
-        except (bounded_query.NoAnswer, *outage.ERRORS) as error:
-            if isinstance(error, bounded_query.NoAnswer) or outage.is_outage(error):
+        except (bounded_query.QueryTimeout, *outage.ERRORS) as error:
+            if isinstance(error, bounded_query.QueryTimeout) or outage.is_outage(error):
                 return
             # The database may be a read-only copy.
             if not isinstance(error.__cause__, ReadOnlySqlTransaction):

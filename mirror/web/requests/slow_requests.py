@@ -37,7 +37,7 @@ class SlowRequests:
         self._thread: threading.Thread | None = None
         self._planned: deque[float] = deque(maxlen=MAX_PLANS_PER_MINUTE)
 
-    def tell(self, noted: Sequence[Noted], **keys: Any) -> None:
+    def enqueue(self, noted: Sequence[Noted], **keys: Any) -> None:
         """Have the line of a request with these statements written."""
         try:
             self._waiting.put_nowait((noted, keys))
@@ -45,10 +45,10 @@ class SlowRequests:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._write_on, name="slow requests", daemon=True)
+                self._thread = threading.Thread(target=self._write_loop, name="slow requests", daemon=True)
                 self._thread.start()
 
-    def _write_on(self) -> None:
+    def _write_loop(self) -> None:
         while True:
             noted, keys = self._waiting.get()
             try:
@@ -57,7 +57,6 @@ class SlowRequests:
                 log.exception("unexpected_error")
 
     def write(self, noted: Sequence[Noted], request_id: str, **keys: Any) -> None:
-        """Write the line of a request."""
         logs.REQUEST_ID.set(request_id)
         statements = sorted((Statement(*each) for each in noted), key=lambda each: -each.seconds)
         log.warning(
@@ -83,7 +82,7 @@ class SlowRequests:
         self._planned.append(now)
         try:
             return plans.plan(statement.text, statement.values, seconds=_PLAN_SECONDS)[:_MAX_CHARACTERS]
-        except bounded_query.NoAnswer as error:
+        except bounded_query.QueryTimeout as error:
             return f"not known: {error}"
         except outage.ERRORS as error:
             return f"not known: {outage.reason(error)}"

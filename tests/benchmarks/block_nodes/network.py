@@ -16,7 +16,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import BlockWriter, History
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres import server as embedded
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from tests.benchmarks.backfill import arguments, environment
 from tests.composing import Composer
 from tests.node import ROOT
@@ -139,7 +139,7 @@ class Follower:
 @contextmanager
 def _session(data: Path) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(
-        dbname="mirror_node", user="mirror_node", host=str(place(data).socket), connect_timeout=5
+        dbname="mirror_node", user="mirror_node", host=str(server_paths(data).socket), connect_timeout=5
     ) as session:
         yield session
 

@@ -17,7 +17,7 @@ from mirror.demo.streams.blocks.frame import NativeBlock
 from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import PORT, place
+from mirror.node.postgres.installation import PORT, server_paths
 from mirror.node.postgres.server import in_use
 from tests.benchmarks import streams
 from tests.composing import Composer
@@ -52,7 +52,7 @@ class Node:
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(
-            host=str(place(self.data).socket), port=PORT, dbname=DATABASE, user=ROLE, autocommit=True
+            host=str(server_paths(self.data).socket), port=PORT, dbname=DATABASE, user=ROLE, autocommit=True
         )
 
     def command(self, *arguments: object) -> list[str]:

@@ -32,7 +32,7 @@ def main() -> None:
     period = made.add_mutually_exclusive_group()
     period.add_argument("--hours", type=float, default=2.0)
     period.add_argument("--months", type=int)
-    made.add_argument("--partitions", action="store_true", help="divide the tables by month")
+    made.add_argument("--partitions", action="store_true", help="partition the tables by month")
     measuring = commands.add_parser("measure", help="compare a small and a large database")
     measuring.add_argument("small")
     measuring.add_argument("large")

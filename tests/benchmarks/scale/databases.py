@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import in_use
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,7 +33,7 @@ def reachable(where: str) -> Iterator[str]:
         yield where
         return
     with in_use(Path(where).resolve()):
-        yield f"postgresql:///{DATABASE}?host={place(Path(where).resolve()).socket}&user={ROLE}"
+        yield f"postgresql:///{DATABASE}?host={server_paths(Path(where).resolve()).socket}&user={ROLE}"
 
 
 def environment(url: str, **settings: str) -> dict[str, str]:

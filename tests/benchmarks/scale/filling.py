@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from mirror.node.postgres.cluster import DATABASE, ROLE
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from tests.benchmarks.scale.databases import ROOT
 from tests.benchmarks.scale.rows import FUNCTIONS, IN_ORDER, SECOND, STEPS, Shape
@@ -33,8 +33,8 @@ _SESSION = "set work_mem = '192MB'; set maintenance_work_mem = '512MB'; set time
 _MAX_LANES = 4
 _PLANS = ("planned", "minted", "moved", "nft_transfers", "run")
 
-# Constraints and indexes of the growing tables, by what makes them again. Those of a divided table stand for
-# those of its partitions.
+# Constraints and indexes of the partitionable tables, by what makes them again. Those of a partitioned table
+# stand for those of its partitions.
 _INDEXES = """
     select t.relname, i.relname, pg_get_indexdef(x.indexrelid), pg_get_constraintdef(c.oid)
     from pg_index x
@@ -55,7 +55,7 @@ _LOADED = [
 def fill(folder: Path, shape: Shape, *, partitions: bool, tell: Callable[[str], None]) -> None:
     """Make the node's database and fill it. Errors: SystemExit if there is one already."""
     folder = folder.resolve()
-    where = place(folder)
+    where = server_paths(folder)
     if where.data.exists():
         raise SystemExit(f"There is a database in {folder} already: choose another folder, or remove it.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def _dropped_indexes(connection: psycopg.Connection[Any]) -> list[tuple[str, str
     for table, index, definition, constraint in connection.execute(_INDEXES, [_LOADED]).fetchall():
         dropped = f"alter table {table} drop constraint {index}" if constraint else f"drop index {index}"
         connection.execute(dropped.encode())
-        # An index of a divided table is reported as that of the table alone; it is made for all of it.
+        # An index of a partitioned table is reported as that of the table alone; it is made for all of it.
         again = f"alter table {table} add constraint {index} {constraint}" if constraint else definition
         made.setdefault(table, []).append(again.replace(" ON ONLY ", " ON "))
     # The largest tables first.
@@ -132,10 +132,10 @@ def _make_tables(folder: Path, shape: Shape, partitions: bool) -> None:
 import django
 django.setup()
 from django.db import transaction
-from mirror.core.db.partitions.making import make_room
+from mirror.core.db.partitions.making import create_partitions_for
 from mirror.node.start.tables import make_tables
 make_tables(lambda text: None)
 with transaction.atomic():
-    make_room(lambda: {days})
+    create_partitions_for(lambda: {days})
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)

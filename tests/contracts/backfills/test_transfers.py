@@ -83,7 +83,7 @@ def test_what_contracts_move_is_logged_with_the_call(build: Build, parent: int |
 
     at, contract = (1, 4004) if parent else (2, TOKEN)
     assert [row[:3] for row in logs()] == [(1, 0, 4004), (at, 1, contract), (3, 2, TOKEN)]
-    bloom = log_bloom.of_log(contract.to_bytes(20, "big"), [TRANSFER, B, A])
+    bloom = log_bloom.create_bloom(contract.to_bytes(20, "big"), [TRANSFER, B, A])
     with connection.cursor() as cursor:
         cursor.execute(
             "select r.bloom, l.bloom, logs_bloom, substr(l.transaction_hash, 1, 5) from contract_log l "

@@ -37,7 +37,7 @@ def logs(columns: str) -> list[Any]:
 
 
 def bloom_of(contract_id: int, *topics: bytes, address: bytes | None = None) -> bytes:
-    return log_bloom.of_log(address or entity_id.long_zero(contract_id), topics)
+    return log_bloom.create_bloom(address or entity_id.long_zero(contract_id), topics)
 
 
 @pytest.mark.checklist("SYN-01")

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.backfills import loaded_ranges
 from ledger.ingest.pipeline import Pipeline
-from mirror.core.db.backfill import Piece
+from mirror.core.db.backfill import KeyRange
 from mirror.models import LoadedRange
 from tests.build import START, Build
 from tests.ledger.ingest.test_loaded_ranges import stream
@@ -36,7 +36,7 @@ def test_pieces_from_the_newest_file_down_are_put_together(build: Build) -> None
     for number, end in enumerate(ends):
         build.block(number + 3, end=end)
 
-    for piece in (Piece(ends[6], ALL_TIME), Piece(ends[1], ends[6]), Piece(0, ends[1])):
+    for piece in (KeyRange(ends[6], ALL_TIME), KeyRange(ends[1], ends[6]), KeyRange(0, ends[1])):
         loaded_ranges.add_ranges(piece)
 
     assert ranges() == [(3, 11, 9, 9, "unknown")]

@@ -190,7 +190,7 @@ def _kind_of(error: Exception) -> str:
 def _transfers(composed: Iterable[ComposedTransaction]) -> Iterator[tuple[int, int, int]]:
     for each in composed:
         for transfer in each.record.transferList.accountAmounts:
-            yield each.consensus_timestamp, entity_id.of_account(transfer.accountID), transfer.amount
+            yield each.consensus_timestamp, entity_id.from_account(transfer.accountID), transfer.amount
 
 
 def _kinds(index: int) -> list[str]:

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 CONTRACT, ADDRESS = {"contractNum": 2001}, bytes(range(1, 21))
 TOPIC = b"\7" * 32
-OF_NUMBER = log_bloom.of_log(long_zero(2001), [TOPIC])
-OF_ADDRESS = log_bloom.of_log(ADDRESS, [TOPIC])
+OF_NUMBER = log_bloom.create_bloom(long_zero(2001), [TOPIC])
+OF_ADDRESS = log_bloom.create_bloom(ADDRESS, [TOPIC])
 
 
 def create(stream: BlockStream, parent: int | None = None) -> None:

@@ -157,7 +157,7 @@ def test_what_is_stored_by_default() -> None:
     prefix = "importer.parser.record.entity.persist."
 
     def kept(name: str) -> Any:
-        return config.described(prefix + name).default
+        return config.lookup(prefix + name).default
 
     on = (
         "contracts contractResults contractTransaction contractTransactionHash cryptoTransferAmounts "

@@ -38,7 +38,7 @@ def test_a_history_makes_the_same_rows_in_both_forms(
 def test_so_do_contracts_of_a_release_whose_nodes_do_not_log_their_token_transfers(tmp_path: Path) -> None:
     stream, contract, address = Stream(), {"contractNum": 2001}, bytes(range(1, 21))
     log = {"contractID": contract, "topic": [b"\7" * 32], "data": b"data"}
-    log["bloom"] = log_bloom.of_log(address, [b"\7" * 32])
+    log["bloom"] = log_bloom.create_bloom(address, [b"\7" * 32])
     created = {"contractID": contract, "evm_address": {"value": address}, "createdContractIDs": [contract]}
     stream.happen(
         "contractCreateInstance",

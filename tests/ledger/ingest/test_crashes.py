@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 
 from mirror.core.processes import process_table
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from tests.composing import Composer
 from tests.conftest import _FOLDER
@@ -41,11 +41,11 @@ class Database:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.server = Server(place(folder))
+        self.server = Server(server_paths(folder))
 
     @property
     def environment(self) -> dict[str, str]:
-        url = f"postgresql://mirror_node@/mirror_node?host={self.server.place.socket}"
+        url = f"postgresql://mirror_node@/mirror_node?host={self.server.paths.socket}"
         return os.environ | {
             "DATABASE_URL": url,
             "DJANGO_SETTINGS_MODULE": "mirror.settings",
@@ -67,7 +67,7 @@ class Database:
         )
 
     def value(self, statement: LiteralString) -> Any:
-        socket = str(self.server.place.socket)
+        socket = str(self.server.paths.socket)
         with psycopg.connect(host=socket, user="mirror_node", dbname="mirror_node") as connection:
             row = connection.execute(statement).fetchone()
         assert row
@@ -138,7 +138,7 @@ def test_a_block_that_is_loaded_outlives_a_crash_at_once(database: Database, str
     assert loader.stdout.readline() == "loaded\n"
     database.signal(signal.SIGKILL)
     loader.communicate()
-    database.server.revive()
+    database.server.restart()
 
     assert loaded(database) == stream.blocks
 
@@ -155,7 +155,7 @@ def test_loader_continues_when_the_database_is_back(
     wait_until(lambda: loaded(database) > before)
     if how == "restarted":
         database.server.stop()
-        database.server.revive()
+        database.server.restart()
     else:
         # PostgreSQL ends all others too then, and repairs itself.
         database.signal(signal.SIGKILL, "mirror_node mirror_node")

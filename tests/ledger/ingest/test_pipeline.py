@@ -68,7 +68,7 @@ def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:
 
 def test_what_is_loaded_and_refused_is_counted(tmp_path: Path) -> None:
     for metric in (ingest.FILES, ingest.TRANSACTIONS, ingest.ROWS, ingest.SECONDS, ingest.REFUSED):
-        metric.forget()
+        metric.reset()
     stream(tmp_path)
     load(tmp_path)
     first, _, last = find_record_files([tmp_path])

@@ -50,7 +50,7 @@ class Published:
 
     @property
     def transaction_id(self) -> str:
-        start = timestamp.of(self.proved.body.transactionID.transactionValidStart)
+        start = timestamp.to_ns(self.proved.body.transactionID.transactionValidStart)
         return transaction_id.text(PAYER, start)
 
     def write(self, folder: Path, layout: str = "recordstreams/record0.0.{account}") -> None:
@@ -71,7 +71,7 @@ class Published:
         """Insert the rows of the file and its transactions, and of the address book."""
         record = self.record
         for added in self.transactions:
-            start = timestamp.of(added.body.transactionID.transactionValidStart)
+            start = timestamp.to_ns(added.body.transactionID.transactionValidStart)
             build.transaction(added.consensus_timestamp, payer=PAYER, transfers=(), valid_start_ns=start)
         build.block(
             5,

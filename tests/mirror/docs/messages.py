@@ -16,7 +16,7 @@ _CLASS = re.compile(r"^class (\w+)\(([^)]*)\):", re.M)
 
 
 class Message(NamedTuple):
-    place: str
+    paths: str
     text: str
 
     @property

@@ -12,7 +12,7 @@ from mirror.management.command import NodeCommand
 from tests.node import manage
 
 
-@pytest.mark.parametrize("name", overview.ours())
+@pytest.mark.parametrize("name", overview.command_names())
 def test_help_of_each_command_says_what_when_and_how(name: str) -> None:
     command = load_command_class("mirror", name)
 
@@ -33,7 +33,7 @@ def test_help_of_each_command_says_what_when_and_how(name: str) -> None:
 def test_overview_has_a_short_sentence_for_each_command() -> None:
     lines = overview.text().splitlines()
 
-    for name in overview.ours():
+    for name in overview.command_names():
         (line,) = [line for line in lines if line.startswith(f"  {name} ")]
         assert re.fullmatch(rf"  {name} +[A-Z].*[a-z]\.", line)
         assert len(line) <= 120

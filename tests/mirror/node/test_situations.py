@@ -19,7 +19,7 @@ from mirror.node.health.facts import Block, MissingArchiveFile, State
 from mirror.node.health.inventory import AddressBook, Database, Disk, Inventory
 from mirror.node.health.status import Status
 from mirror.operations.upgrade.remaining import Remaining, Upgrade
-from mirror.web.monitoring.probe import Answer
+from mirror.web.monitoring.probe import ProbeResult
 from tests.build import SECOND, START, insert
 
 NOW = datetime.fromtimestamp(START // SECOND, UTC)
@@ -89,7 +89,7 @@ NEW = inventory(
 )
 DEMO = inventory("demo", book=AddressBook(1, 4, None))
 PRIVATE = inventory("ours", book=AddressBook(1, 3, None), database=Database("17.2", False, 3 * GB))
-UP, DOWN = Answer(URL, answers=True), Answer(URL, answers=False)
+UP, DOWN = ProbeResult(URL, answers=True), ProbeResult(URL, answers=False)
 NO_QUORUM = problem(
     "2026-01-01T00_00_02.000000000Z.rcd_sig",
     "no consensus: signed by 1 of 3 nodes (node 0) with 31.0 % of the stake; more than 33.3 % needed; "
@@ -104,7 +104,7 @@ NO_QUORUM = problem(
     },
 )
 
-Situation = tuple[Status, Inventory, Answer]
+Situation = tuple[Status, Inventory, ProbeResult]
 SITUATIONS: dict[str, Situation] = {
     "before the first block": (status(None, None, running=False), NEW, UP),
     "the demo": (status(689 * DAY, None, running=False), DEMO, UP),

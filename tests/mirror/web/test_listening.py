@@ -46,5 +46,5 @@ def test_a_port_that_is_taken_is_refused(settings_of) -> None:
         port = other.getsockname()[1]
         settings_of({"web.host": "127.0.0.1", "web.port": port})
         with pytest.raises(OperatorError, match=rf"Port {port} of 127.0.0.1 is taken .* \(PORT={port + 1}\)"):
-            server.bound()
-    server.bound().close()
+            server.bind()
+    server.bind().close()

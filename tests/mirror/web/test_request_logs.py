@@ -113,7 +113,7 @@ def test_a_request_is_slow_by_the_time_after_its_turn_began(
 ) -> None:
     settings_of({"logging.slowRequest": slow_after})
     told: list[dict[str, Any]] = []
-    monkeypatch.setattr(SlowRequests, "tell", lambda *_, **keys: told.append(keys))
+    monkeypatch.setattr(SlowRequests, "enqueue", lambda *_, **keys: told.append(keys))
     environment = of_request("/")
     observer = Observer()
     observer.begin(environment)
@@ -187,7 +187,7 @@ def test_a_line_may_have_no_plan(noted: Any, plan: str | None, caplog: pytest.Lo
 
 @pytest.mark.usefixtures("ledger_tables")
 def test_lines_of_slow_requests_are_written_beside_them(caplog: pytest.LogCaptureFixture) -> None:
-    SlowRequests().tell([("select 1", (), 2.0, 1)], **SLOW)
+    SlowRequests().enqueue([("select 1", (), 2.0, 1)], **SLOW)
 
     wait_until(lambda: events(caplog))
     assert events(caplog)[0]["event"] == "slow_request"

@@ -145,13 +145,13 @@ def test_a_request_that_hangs_is_answered_at_its_deadline(settings_of) -> None:
     hanging.environment[ENVIRONMENT_ID] = "hanging"
     gateway.open[hanging] = None
     hanging.arrived -= 4.9
-    gateway.open.look()
+    gateway.open.check()
     assert not protocol.has_answer
     hanging.arrived -= 0.2
     assert gateway.open.older_than(5)
     assert not gateway.open.older_than(60)
 
-    gateway.open.look()
+    gateway.open.check()
 
     assert protocol.answer()[0] == 503
     assert not gateway.open

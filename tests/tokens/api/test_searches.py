@@ -150,7 +150,7 @@ def _budget(request, settings_of, monkeypatch):
 @pytest.fixture(params=["30 are few", "all are few", "indexes are not built"])
 def _few(request, monkeypatch):
     if request.param == "30 are few":
-        monkeypatch.setattr(selective_page, "MOST", 30)
+        monkeypatch.setattr(selective_page, "MAX_ROWS", 30)
     if request.param == "indexes are not built":
         for names in (account_pages, snapshots, holdings):
             monkeypatch.setattr(names, "_BALANCE_INDEX", "not_built")

@@ -193,13 +193,13 @@ def test_process_is_free_while_its_caller_waits_for_a_lease(pool):
         others_turn, given = threading.Event(), threading.Event()
 
         def ask_with_a_turn():
-            with turns.taken():
+            with turns.leased():
                 given.set()
                 wait_until(lambda: turns._waiting)
                 return ask(pool)
 
         def keep_the_turn() -> None:
-            with turns.taken():
+            with turns.leased():
                 others_turn.wait(PATIENCE_SECONDS)
 
         call = threads.submit(ask_with_a_turn)
@@ -450,7 +450,7 @@ def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
     silent = threading.Event()
     silent.set()
     monkeypatch.setattr(outage, "silent", silent)
-    with theirs, pytest.raises(unresponsive.ServerSilent):
+    with theirs, pytest.raises(unresponsive.ServerUnresponsive):
         next(Pieces(pool, WorkerProcess(ours, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 

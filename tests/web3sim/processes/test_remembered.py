@@ -7,7 +7,7 @@ import pytest
 from mirror.core.db.replicas import block_requirement, shared_state
 from mirror.core.db.replicas.reading import Reader
 from mirror.core.db.replicas.servers import Server
-from mirror.core.db.replicas.shared_state import Board
+from mirror.core.db.replicas.shared_state import Scoreboard
 from web3sim.processes.worker import _Worker
 from web3sim.state import cache
 from web3sim.state.cache import Absent, caches
@@ -34,12 +34,12 @@ def test_newer_block_of_a_client_clears_state_but_not_code() -> None:
 
 
 def test_block_known_only_to_a_client_caches_no_state_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Board(shared_state.made(0), 0)
+    known = Scoreboard(shared_state.create(0), 0)
     monkeypatch.setattr(block_requirement, "reader", Reader([Server(0, "primary", {}, True)], known))
     worker = _Worker(None)  # type: ignore[arg-type]
     kept = []
     for since, answered in ((0, 3), (10**18, 3), (0, 3), (0, 4)):
-        known.answer_from(answered)
+        known.record_answered(answered)
         worker._clear_older(since)
         kept.append(not isinstance(caches().entities.get("account"), Absent))
         caches().entities.put("account", since)

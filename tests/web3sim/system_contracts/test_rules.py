@@ -86,7 +86,7 @@ def stored(_test_database: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         for number in (TOKEN, UNIQUE):
             build.entity(number, type="TOKEN", key=KEY)
             kind = "NON_FUNGIBLE_UNIQUE" if number == UNIQUE else "FUNGIBLE_COMMON"
-            statuses = {"freeze_status": 2, "kyc_status": 1, "pause_status": "UNPAUSED"}
+            statuses: dict[str, Any] = {"freeze_status": 2, "kyc_status": 1, "pause_status": "UNPAUSED"}
             build.token(
                 number, type=kind, treasury_account_id=PERSON, **dict.fromkeys(_KEYS, KEY), **statuses
             )

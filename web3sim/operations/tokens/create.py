@@ -46,7 +46,7 @@ def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Tok
     """
     unique = body.tokenType == 1
     _check_supply(body, unique=unique)
-    holdings.require_signature(ledger, entity_id.of_account(body.treasury), payer, "INVALID_ACCOUNT_ID")
+    holdings.require_signature(ledger, entity_id.from_account(body.treasury), payer, "INVALID_ACCOUNT_ID")
     check_renewer(ledger, body, payer)
     check_collectors(ledger, body.custom_fees)
     check_memo(body.memo)
@@ -102,7 +102,7 @@ def _token(body: Any, token_id: int, **columns: Any) -> Token:
         # The network would refuse more, of a scheduled creation only when it executes the schedule.
         min(body.decimals, _MAX_INT32),
         body.tokenType == 1,
-        entity_id.of_account(body.treasury),
+        entity_id.from_account(body.treasury),
         min(body.initialSupply, MAX_INT64),
         body.maxSupply,
         body.supplyType == 1,
@@ -129,7 +129,7 @@ def keys_of(body: Any) -> dict[str, bytes]:
 
 def renewal_columns(body: Any) -> dict[str, Any]:
     return {
-        "auto_renew_account_id": entity_id.of_account(body.autoRenewAccount) or None,
+        "auto_renew_account_id": entity_id.from_account(body.autoRenewAccount) or None,
         "auto_renew_period": body.autoRenewPeriod.seconds or None,
     }
 
@@ -147,7 +147,7 @@ def _check_supply(body: Any, *, unique: bool) -> None:
 def check_renewer(ledger: Overlay, body: Any, payer: int | None) -> None:
     """Errors: Refused, if the account that pays for the renewal is unknown, or can't sign."""
     if body.HasField("autoRenewAccount"):
-        renewer = entity_id.of_account(body.autoRenewAccount)
+        renewer = entity_id.from_account(body.autoRenewAccount)
         holdings.require_signature(ledger, renewer, payer, "INVALID_AUTORENEW_ACCOUNT")
 
 

@@ -39,7 +39,7 @@ def collectors_of_itself(fees: CustomFees, token_id: int) -> list[int]:
 def check_collectors(ledger: Overlay, messages: Iterable[Any]) -> None:
     """Errors: Refused, if the account of a CustomFee message is unknown."""
     for message in messages:
-        if ledger.entity(entity_id.of_account(message.fee_collector_account_id)) is None:
+        if ledger.entity(entity_id.from_account(message.fee_collector_account_id)) is None:
             raise Refused("INVALID_CUSTOM_FEE_COLLECTOR")
 
 

@@ -36,7 +36,7 @@ def update_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Non
     """
     refuse_if(not body.token.tokenNum, "INVALID_TOKEN_ID")
     create.check_keys(body)
-    token = required(ledger.known_token(entity_id.of_token(body.token)), "INVALID_TOKEN_ID")
+    token = required(ledger.known_token(entity_id.from_token(body.token)), "INVALID_TOKEN_ID")
     _check_changeable(ledger, token, body, payer)
     holdings.check_usable(ledger, token)
     create.check_memo(body.memo.value)
@@ -52,7 +52,7 @@ def update_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Non
         body.HasField("autoRenewPeriod") and not create.is_valid_period(body),
         "AUTORENEW_DURATION_NOT_IN_RANGE",
     )
-    treasury = entity_id.of_account(body.treasury) or token.treasury_account_id
+    treasury = entity_id.from_account(body.treasury) or token.treasury_account_id
     if body.HasField("treasury"):
         _change_treasury(ledger, token, treasury)
     _put(ledger, token, treasury, body)
@@ -71,7 +71,7 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | Non
     immutable = "" if token.admin_key else "TOKEN_IS_IMMUTABLE"
     refuse_if(immutable and needs_admin_key(body), immutable)
     if body.HasField("treasury"):
-        treasury = entity_id.of_account(body.treasury)
+        treasury = entity_id.from_account(body.treasury)
         required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
         holdings.require_signature(ledger, treasury, payer, "INVALID_ACCOUNT_ID")
     if body.HasField("autoRenewAccount"):

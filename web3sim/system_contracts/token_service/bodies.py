@@ -69,7 +69,7 @@ def _seconds(ledger: Overlay) -> int:
 def check_creation(ledger: Overlay, body: Any) -> None:
     """Errors: Refused, without a symbol or treasury; InvalidArguments, if no number is the treasury's."""
     refuse_if(not body.symbol, "MISSING_TOKEN_SYMBOL", Refusal.TEXT)
-    treasury = entity_id.of_account(body.treasury)
+    treasury = entity_id.from_account(body.treasury)
     if not treasury:
         raise InvalidArguments("the treasury has no number")
     refuse_if(account_of(ledger, treasury) is None, "INVALID_ACCOUNT_ID", Refusal.TEXT)

@@ -163,7 +163,7 @@ class _Places:
                 reading.body_of(reading.read(self._items[signed])).atomic_batch.transactions
             ):
                 batch, of_batch, inner = signed, transactions, 0
-            if timestamp.of(reading.read(self._items[index]).consensus_timestamp) == at:
+            if timestamp.to_ns(reading.read(self._items[index]).consensus_timestamp) == at:
                 if not is_inner:
                     return index, signed, None
                 if inner > of_batch:
@@ -184,7 +184,7 @@ class _Places:
                 outputs.append(index)
             elif kind == CHANGES:
                 when = reading.read(self._items[index]).consensus_timestamp
-                if timestamp.of(when) == at:
+                if timestamp.to_ns(when) == at:
                     changes.append(index)
         return outputs, changes
 

@@ -60,11 +60,11 @@ def transaction_of(signed: bytes, result: Any, position: int | None) -> Transact
     kind = body.WhichOneof("data")
     return Transaction(
         transaction_id=transaction_id.text(
-            entity_id.of_account(stated.accountID), timestamp.of(stated.transactionValidStart)
+            entity_id.from_account(stated.accountID), timestamp.to_ns(stated.transactionValidStart)
         ),
         nonce=stated.nonce,
         scheduled=result.HasField("schedule_ref"),
-        consensus_timestamp=timestamp.of(result.consensus_timestamp),
+        consensus_timestamp=timestamp.to_ns(result.consensus_timestamp),
         type=transaction_types.name(TransactionBody.DESCRIPTOR.fields_by_name[kind].number)
         if kind
         else transaction_types.UNKNOWN,
@@ -99,4 +99,4 @@ def parent_of(result: Any) -> int | None:
     """Return the time of the transaction that has caused another one, or of the batch with it."""
     if not result.HasField("parent_consensus_timestamp"):
         return None
-    return timestamp.of(result.parent_consensus_timestamp)
+    return timestamp.to_ns(result.parent_consensus_timestamp)

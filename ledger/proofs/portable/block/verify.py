@@ -209,7 +209,7 @@ def _transaction(items: dict[str, list[_Item]], stated: Any) -> Transaction:
         if stated[name] != actual:
             raise NotProved(_STATED, f"its {what} is {actual}, not {stated[name]}")
     for item in items[CHANGES]:
-        if timestamp.of(item.value.consensus_timestamp) != found.consensus_timestamp:
+        if timestamp.to_ns(item.value.consensus_timestamp) != found.consensus_timestamp:
             raise NotProved(_STATED, "a change of the state in the document is of another time")
     return found
 

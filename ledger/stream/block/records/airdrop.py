@@ -18,11 +18,11 @@ def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> li
     # Backward, as the state is unwound: one transaction may name a receiver twice.
     for transfers in reversed(body.token_transfers):
         token = transfers.token
-        token_id = entity_id.of_token(token)
+        token_id = entity_id.from_token(token)
         sender = next((amount.accountID for amount in transfers.transfers if amount.amount < 0), None)
         for nft in reversed(transfers.nftTransfers):
             receiver = _resolved(nft.receiverAccountID, state)
-            if (token_id, nft.serialNumber, entity_id.of_account(receiver)) in received:
+            if (token_id, nft.serialNumber, entity_id.from_account(receiver)) in received:
                 continue
             identifier = PendingAirdropId(
                 sender_id=_resolved(nft.senderAccountID, state), receiver_id=receiver
@@ -34,7 +34,7 @@ def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> li
             receiver = _resolved(amount.accountID, state)
             if sender is None or amount.amount <= 0:
                 continue
-            if (token_id, 0, entity_id.of_account(receiver)) in received:
+            if (token_id, 0, entity_id.from_account(receiver)) in received:
                 continue
             identifier = PendingAirdropId(
                 sender_id=_resolved(sender, state), receiver_id=receiver, fungible_token_type=token
@@ -54,15 +54,15 @@ def end_airdrops(identifiers: Iterable[Any], results: Iterable[Any], state: Stat
     """
     credits: dict[tuple[int, int], int] = {}
     for transfers in results:
-        token = entity_id.of_token(transfers.token)
+        token = entity_id.from_token(transfers.token)
         for amount in transfers.transfers:
             if amount.amount > 0:
-                credits[token, entity_id.of_account(amount.accountID)] = amount.amount
+                credits[token, entity_id.from_account(amount.accountID)] = amount.amount
     ended: dict[tuple[int, int], list[Any]] = {}
     for identifier in identifiers:
         if identifier.HasField("fungible_token_type"):
-            receiver = entity_id.of_account(_resolved(identifier.receiver_id, state))
-            token = entity_id.of_token(identifier.fungible_token_type)
+            receiver = entity_id.from_account(_resolved(identifier.receiver_id, state))
+            token = entity_id.from_token(identifier.fungible_token_type)
             ended.setdefault((token, receiver), []).append(identifier)
     for credit, together in ended.items():
         for identifier in together:
@@ -72,12 +72,12 @@ def end_airdrops(identifiers: Iterable[Any], results: Iterable[Any], state: Stat
 def _received(results: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
     """Yield token, serial number (0 for amounts) and account of every credit."""
     for transfers in results:
-        token = entity_id.of_token(transfers.token)
+        token = entity_id.from_token(transfers.token)
         for amount in transfers.transfers:
             if amount.amount > 0:
-                yield token, 0, entity_id.of_account(amount.accountID)
+                yield token, 0, entity_id.from_account(amount.accountID)
         for nft in transfers.nftTransfers:
-            yield token, nft.serialNumber, entity_id.of_account(nft.receiverAccountID)
+            yield token, nft.serialNumber, entity_id.from_account(nft.receiverAccountID)
 
 
 def _resolved(account: Any, state: StateAfter) -> Any:

@@ -51,10 +51,10 @@ def function_result(result: Any, traces: Sequence[Any], addresses: Mapping[int, 
 
 def _log(log: Any, addresses: Mapping[int, bytes]) -> Any:
     contract = log.contract_id
-    address = contract.evm_address or addresses.get(entity_id.of_contract(contract))
+    address = contract.evm_address or addresses.get(entity_id.from_contract(contract))
     return ContractLoginfo(
         contractID=contract,
-        bloom=log_bloom.of_log(address, log.topics) if address else b"",
+        bloom=log_bloom.create_bloom(address, log.topics) if address else b"",
         topic=log.topics,
         data=log.data,
     )
@@ -101,7 +101,7 @@ def _storage(usage: Any, state: StateAfter, hook: Hook | None) -> Any:
     All hooks run as one contract, but each has a storage of its own.
     """
     written, values_read = usage.written_slot_keys.keys, []
-    storage: Storage = entity_id.of_contract(usage.contract_id)
+    storage: Storage = entity_id.from_contract(usage.contract_id)
     of_hook = hook is not None and usage.contract_id.contractNum == HOOKS_NUM
     if hook is not None and of_hook:
         storage = hook
@@ -145,7 +145,7 @@ def _bytecode(traces: Sequence[Any], state: StateAfter, contract: Any) -> Any | 
     for trace in traces:
         if trace.executed_initcode.HasField("contract_id"):
             contract = trace.executed_initcode.contract_id
-    runtime = state.contract_code(entity_id.of_contract(contract))
+    runtime = state.contract_code(entity_id.from_contract(contract))
     initcode = b""
     for trace in traces:
         executed = trace.executed_initcode

@@ -136,7 +136,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
         if _reached(parts.item, evm_result):
             parts.receipt.contractID.CopyFrom(result.contractID)
         if name == "contractCreateResult" and parts.item.successful:
-            address = parts.state.evm_addresses.get(entity_id.of_contract(result.contractID))
+            address = parts.state.evm_addresses.get(entity_id.from_contract(result.contractID))
             if address is not None:
                 result.evm_address.value = address
     getattr(parts.item.record, name).CopyFrom(result)
@@ -219,7 +219,7 @@ def _message_submitted(parts: Parts) -> None:
             break
     else:
         topic = parts.item.body.consensusSubmitMessage.topicID
-        number, running_hash = parts.state.take_message(entity_id.of_topic(topic)) or (0, b"")
+        number, running_hash = parts.state.take_message(entity_id.from_topic(topic)) or (0, b"")
     if number and running_hash:
         receipt.topicSequenceNumber, receipt.topicRunningHash = number, running_hash
     else:
@@ -244,7 +244,7 @@ def _supply_reduced(parts: Parts) -> None:
 
 
 def _set_supply(parts: Parts, token: Any, added: int) -> None:
-    _set_number(parts, "newTotalSupply", parts.state.take_supply(entity_id.of_token(token), added))
+    _set_number(parts, "newTotalSupply", parts.state.take_supply(entity_id.from_token(token), added))
 
 
 def _tokens_airdropped(parts: Parts) -> None:

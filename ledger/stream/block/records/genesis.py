@@ -44,11 +44,11 @@ def _add(change: Any, state: GenesisState) -> None:
     key = getattr(change, kind).key
     value = change.map_update.value if kind == "map_update" else None
     if change.state_id == ACCOUNTS:
-        _set(state.accounts, entity_id.of_account(key.account_id_key), value and value.account_value)
+        _set(state.accounts, entity_id.from_account(key.account_id_key), value and value.account_value)
     elif change.state_id == BYTECODE:
-        _set(state.code, entity_id.of_contract(key.contract_id_key), value and value.bytecode_value.code)
+        _set(state.code, entity_id.from_contract(key.contract_id_key), value and value.bytecode_value.code)
     elif change.state_id == FILES:
-        _set(state.files, entity_id.of_file(key.file_id_key), value and value.file_value)
+        _set(state.files, entity_id.from_file(key.file_id_key), value and value.file_value)
 
 
 def _set(values: dict[int, Any], key: int, value: Any | None) -> None:

@@ -31,7 +31,7 @@ _KEYS = {
     TOKENS: ("token_id_key",),
     TOPICS: ("topic_id_key",),
 }
-_NUMBERS = {FILES: entity_id.of_file, TOKENS: entity_id.of_token, TOPICS: entity_id.of_topic}
+_NUMBERS = {FILES: entity_id.from_file, TOKENS: entity_id.from_token, TOPICS: entity_id.from_topic}
 
 Hook = tuple[int, int]  # encoded id of the owner, number of its hook
 Storage = int | Hook  # of a contract, by its encoded id, or of a hook
@@ -47,8 +47,8 @@ def hook_of(hook_id: Any) -> Hook:
     """Return the hook that a HookId names."""
     owner = hook_id.entity_id
     if owner.HasField("contract_id"):
-        return entity_id.of_contract(owner.contract_id), hook_id.hook_id
-    return entity_id.of_account(owner.account_id), hook_id.hook_id
+        return entity_id.from_contract(owner.contract_id), hook_id.hook_id
+    return entity_id.from_account(owner.account_id), hook_id.hook_id
 
 
 class StateAfter:
@@ -93,7 +93,7 @@ class StateAfter:
             self._set_slot(kind, getattr(key, kind), written, identical=update.identical)
         elif state == BYTECODE:
             if value.HasField("bytecode_value"):
-                self._code[entity_id.of_contract(key.contract_id_key)] = value.bytecode_value.code
+                self._code[entity_id.from_contract(key.contract_id_key)] = value.bytecode_value.code
         elif state == PENDING_AIRDROPS:
             pending = value.account_pending_airdrop_value
             if pending.HasField("pending_airdrop_value"):
@@ -115,17 +115,17 @@ class StateAfter:
             return
         nonce, alias = account.ethereum_nonce, account.alias
         if nonce and not account.smart_contract:
-            self._nonces[entity_id.of_account(account.account_id)] = nonce
+            self._nonces[entity_id.from_account(account.account_id)] = nonce
         if not alias:
             return
         self._accounts[alias] = account.account_id
         if account.smart_contract:
-            self.evm_addresses[entity_id.of_account(account.account_id)] = alias
+            self.evm_addresses[entity_id.from_account(account.account_id)] = alias
 
     def _set_slot(self, kind: str, slot_key: Any, value: bytes | None, *, identical: bool = False) -> None:
         """Note the value of a slot. One whose value is `identical` to that before has no index."""
         if kind == "slot_key_key":
-            storage: Storage = entity_id.of_contract(slot_key.contractID)
+            storage: Storage = entity_id.from_contract(slot_key.contractID)
         else:
             storage = hook_of(slot_key.hook_id)
         slot = slot_of(storage, slot_key.key)

@@ -24,7 +24,7 @@ from django.http.response import HttpResponseBase
 
 from mirror.core import logs
 from mirror.core.config import reverse_proxies
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 log = logs.logger("mirror.admin")
 # axes logs the same failures in more lines, without names.
@@ -56,10 +56,10 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
         return caches[settings.AXES_CACHE]
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
-        of_name, of_address = (
+        by_name, by_address = (
             int(self.cache.get(key, 0)) for key in get_client_cache_keys(request, credentials)
         )
-        return max(of_name, of_address // _NAMES_PER_ADDRESS)
+        return max(by_name, by_address // _NAMES_PER_ADDRESS)
 
     def user_login_failed(
         self, sender: Any, credentials: dict[str, Any], request: Any = None, **others: Any
@@ -70,17 +70,17 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
         request.axes_locked_out = self.is_locked(request, credentials)
         log.warning(
             "login_failed",
-            name=name_of(request, credentials)[:160],
-            client=address_of(request),
+            name=login_name(request, credentials)[:160],
+            client=client_address(request),
             refused_s=_WAIT_SECONDS if request.axes_locked_out else 0,
         )
 
 
-def name_of(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
+def login_name(request: HttpRequest, credentials: dict[str, Any] | None) -> str:
     return str((credentials or {}).get("username") or "")[:_MAX_CHARACTERS]
 
 
-def address_of(request: HttpRequest) -> str:
+def client_address(request: HttpRequest) -> str:
     """Return the client's address: a header could name any, unless a trusted proxy sends it."""
     return reverse_proxies.client(request.META)
 
@@ -98,27 +98,29 @@ class LoginMiddleware:
             # Read before the lock is held, so that a slow sender blocks no other form.
             _ = request.POST
         except UnreadablePostError:
-            return _plain(400, "The form did not arrive.")
-        with _alone() as alone:
-            response = self.get_response(request) if alone else _plain(429, "Try again in a moment.", retry=1)
+            return _respond(400, "The form did not arrive.")
+        with _exclusive() as exclusive:
+            response = (
+                self.get_response(request) if exclusive else _respond(429, "Try again in a moment.", retry=1)
+            )
         if getattr(request, "axes_locked_out", False):
-            response = _plain(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
-        if response.status_code != 302 and (not alone or request.path_info == settings.LOGIN_URL):
+            response = _respond(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
+        if response.status_code != 302 and (not exclusive or request.path_info == settings.LOGIN_URL):
             # See mirror.web.requests.gateway.
             response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
         return response
 
 
 @contextmanager
-def _alone() -> Iterator[bool]:
+def _exclusive() -> Iterator[bool]:
     """Yield whether no other thread of the node is inside this block."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(settings.DATA_DIR / "login.lock", os.O_RDWR | os.O_CREAT, 0o600)
     with os.fdopen(descriptor):
-        yield locked(descriptor)
+        yield try_lock(descriptor)
 
 
-def _plain(status: int, text: str, *, retry: int = 0) -> HttpResponse:
+def _respond(status: int, text: str, *, retry: int = 0) -> HttpResponse:
     headers = {"Retry-After": str(retry)} if retry else {}
     headers["Cache-Control"] = "no-store"
     return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8", headers=headers)

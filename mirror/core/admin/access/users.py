@@ -11,7 +11,7 @@ admin.site.unregister((User, Group))
 
 @admin.register(User)
 class PeopleAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
-    """Everybody who signs in may read all tables; permissions are about changing filters and people."""
+    """Every user may read all tables; permissions are about changing filters and people."""
 
     label, description = "People", "Who may sign in to these pages, and what they may change."
     form, add_form, change_password_form = UserChangeForm, UserCreationForm, AdminPasswordChangeForm

@@ -19,7 +19,7 @@ Lookup = dict[str, Any]
 """Lookups of one column and their values: {"exact": 5}, {"gte": 5, "lt": 9}."""
 
 
-class Unreadable(ValueError):
+class InvalidText(ValueError):
     """The text that was typed is not of this kind."""
 
 
@@ -37,20 +37,20 @@ class Kind:
         """Return the value as a part of an address."""
         return quote(str(value))
 
-    def plain(self, value: Any) -> Any:
+    def json_value(self, value: Any) -> Any:
         """Return the value as JSON has it, whole, for an export."""
         return self.text(value)
 
     def html(self, value: Any, full: bool) -> str:
         """Return the value for the page of its row if `full`, else cut to a few words for a list."""
-        return cut(self.text(value), LONG if full else 60)
+        return truncate(self.text(value), LONG if full else 60)
 
     def href(self, value: Any) -> str | None:
         return None
 
     def lookup(self, text: str) -> Lookup:
-        """Errors: Unreadable."""
-        raise Unreadable(text)
+        """Errors: InvalidText."""
+        raise InvalidText(text)
 
 
 class Text(Kind):
@@ -69,51 +69,51 @@ class Choice(Kind):
 
     def lookup(self, text: str) -> Lookup:
         if text.upper() not in self.choices:
-            raise Unreadable(text)
+            raise InvalidText(text)
         return {"exact": text.upper()}
 
 
-class Plain(Kind):
+class JsonKind(Kind):
     """A kind whose values are those of JSON."""
 
-    def plain(self, value: Any) -> Any:
+    def json_value(self, value: Any) -> Any:
         return value
 
 
-class Boolean(Plain):
+class Boolean(JsonKind):
     def html(self, value: bool, full: bool) -> str:
         return "yes" if value else "no"
 
 
-class Json(Plain):
+class Json(JsonKind):
     def html(self, value: Any, full: bool) -> str:
         if not full:
-            return cut(json.dumps(value), 60)
-        return format_html("<pre>{}</pre>", cut(json.dumps(value, indent=2), 4 * LONG))
+            return truncate(json.dumps(value), 60)
+        return format_html("<pre>{}</pre>", truncate(json.dumps(value, indent=2), 4 * LONG))
 
 
 class ArrayKind(Kind):
     def __init__(self, item: Kind) -> None:
         self._item = item
 
-    def plain(self, value: Iterable[Any]) -> list[Any]:
-        return [None if item is None else self._item.plain(item) for item in value]
+    def json_value(self, value: Iterable[Any]) -> list[Any]:
+        return [None if item is None else self._item.json_value(item) for item in value]
 
     def html(self, value: Iterable[Any], full: bool) -> str:
-        return format_html_join(", ", "{}", ((linked(self._item, item, full),) for item in value))
+        return format_html_join(", ", "{}", ((link_html(self._item, item, full),) for item in value))
 
 
-def linked(kind: Kind, value: Any, full: bool) -> str:
+def link_html(kind: Kind, value: Any, full: bool) -> str:
     """Return the HTML of a value, as a link where it leads somewhere."""
     if value is None:
         return SafeString('<span class="none">–</span>')
-    shown, href = kind.html(value, full), kind.href(value)
-    return format_html('<a href="{}">{}</a>', href, shown) if href else format_html("{}", shown)
+    html, href = kind.html(value, full), kind.href(value)
+    return format_html('<a href="{}">{}</a>', href, html) if href else format_html("{}", html)
 
 
-def page_address(table: str, key: str) -> str:
+def page_url(table: str, key: str) -> str:
     return reverse(f"admin:{table}_change", args=[key])
 
 
-def cut(text: str, length: int) -> str:
+def truncate(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"

@@ -4,7 +4,7 @@ import re
 
 from django.utils.html import format_html
 
-from mirror.core.admin.kinds.base import LONG, SHORT, Kind, Lookup, Unreadable, cut
+from mirror.core.admin.kinds.base import LONG, SHORT, InvalidText, Kind, Lookup, truncate
 from mirror.core.values import alias, hexadecimal, keys
 
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
@@ -18,7 +18,7 @@ class Hex(Kind):
 
     key = text
 
-    def plain(self, value: bytes) -> str:
+    def json_value(self, value: bytes) -> str:
         return f"0x{bytes(value).hex()}"
 
     def html(self, value: bytes, full: bool) -> str:
@@ -32,9 +32,9 @@ class Hex(Kind):
         try:
             value = hexadecimal.parse(text)
         except hexadecimal.InvalidHex:
-            raise Unreadable(text) from None
+            raise InvalidText(text) from None
         if not value:
-            raise Unreadable(text)
+            raise InvalidText(text)
         return {"exact": value}
 
 
@@ -52,12 +52,12 @@ class HexText(Kind):
     example = "hex, its beginning suffices"
 
     def html(self, value: str, full: bool) -> str:
-        return format_html("<code>{}</code>", value if full else cut(value, SHORT))
+        return format_html("<code>{}</code>", value if full else truncate(value, SHORT))
 
     def lookup(self, text: str) -> Lookup:
         match = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{6,})", text)
         if match is None:
-            raise Unreadable(text)
+            raise InvalidText(text)
         start = match[1].lower()
         # A range, as LIKE can't use these indexes; g comes after all hex digits.
         return {"gte": start, "lt": start + "g"}
@@ -74,15 +74,15 @@ class Hash(Hex):
 class TextBytes(Hex):
     """Bytes that should be text: shown as text if they are."""
 
-    def plain(self, value: bytes) -> str:
+    def json_value(self, value: bytes) -> str:
         text = _readable(value)
-        return super().plain(value) if text is None else text
+        return super().json_value(value) if text is None else text
 
     def html(self, value: bytes, full: bool) -> str:
         text = _readable(value)
         if text is None:
             return super().html(value, full)
-        return format_html('<span class="text">{}</span>', cut(text, LONG if full else 60))
+        return format_html('<span class="text">{}</span>', truncate(text, LONG if full else 60))
 
 
 class Alias(Hex):
@@ -93,7 +93,7 @@ class Alias(Hex):
     def html(self, value: bytes, full: bool) -> str:
         base32 = alias.text(bytes(value)) or ""
         if not full:
-            return format_html("<code>{}</code>", cut(base32, SHORT))
+            return format_html("<code>{}</code>", truncate(base32, SHORT))
         return format_html("<code>{}</code><small><code>0x{}</code></small>", base32, bytes(value).hex())
 
     def lookup(self, text: str) -> Lookup:
@@ -110,7 +110,7 @@ class Key(Hex):
         key = keys.key_json(bytes(value))
         if key is None:
             return "an empty key list" if value else ""
-        shown = cut(key["key"], LONG if full else SHORT)
+        shown = truncate(key["key"], LONG if full else SHORT)
         return format_html('<span class="nowrap">{}</span> <code>{}</code>', key["_type"], shown)
 
 

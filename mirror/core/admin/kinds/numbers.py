@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from mirror.core import config
-from mirror.core.admin.kinds.base import Kind, Lookup, Plain, Unreadable, page_address
+from mirror.core.admin.kinds.base import InvalidText, JsonKind, Kind, Lookup, page_url
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import entity_id, transaction_id
 from mirror.core.values.hapi import result_codes
@@ -16,7 +16,7 @@ from mirror.core.values.hapi import result_codes
 _TINYBARS = 100_000_000
 
 
-class Number(Plain):
+class Number(JsonKind):
     example = "1234"
 
     def html(self, value: int, full: bool) -> str:
@@ -24,7 +24,7 @@ class Number(Plain):
 
     def lookup(self, text: str) -> Lookup:
         if not re.fullmatch(r"-?\d{1,19}", text, re.ASCII) or not MIN_INT64 <= int(text) <= MAX_INT64:
-            raise Unreadable(text)
+            raise InvalidText(text)
         return {"exact": int(text)}
 
 
@@ -65,16 +65,16 @@ class Entity(Kind):
     key = text
 
     def href(self, value: int) -> str | None:
-        return page_address(self._page, self.text(value)) if value else None
+        return page_url(self._page, self.text(value)) if value else None
 
     def lookup(self, text: str) -> Lookup:
         try:
             return {"exact": entity_id.parse(text, *config.shard_and_realm())}
         except entity_id.InvalidEntityId:
-            raise Unreadable(text) from None
+            raise InvalidText(text) from None
 
 
-class Named(Kind):
+class EnumKind(Kind):
     """A number with a name; people look for it by either."""
 
     def __init__(self, name: Callable[[int], str], names: dict[int, str], example: str) -> None:
@@ -91,10 +91,10 @@ class Named(Kind):
         for number, name in self.names.items():
             if text.upper() == name or text == str(number):
                 return {"exact": number}
-        raise Unreadable(text)
+        raise InvalidText(text)
 
 
-class Result(Named):
+class Result(EnumKind):
     """The result of a transaction; a failure stands out."""
 
     def html(self, value: int, full: bool) -> str:
@@ -109,11 +109,11 @@ class Result(Named):
 class InnerTransactions(Kind):
     """Flat pairs of payer and valid start, one for each transaction of a batch."""
 
-    def plain(self, value: list[int]) -> list[str]:
+    def json_value(self, value: list[int]) -> list[str]:
         return [transaction_id.text(*pair) for pair in zip(value[::2], value[1::2], strict=False)]
 
     def html(self, value: list[int], full: bool) -> str:
-        ids = self.plain(value)
+        ids = self.json_value(value)
         transactions = reverse("admin:ledger_transaction_changelist")
         return format_html_join(
             SafeString("<br>"), '<a href="{}?q={}">{}</a>', ((transactions, text, text) for text in ids)

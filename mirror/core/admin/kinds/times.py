@@ -7,7 +7,7 @@ from django.contrib.admin.utils import quote
 from django.utils.html import format_html
 from psycopg.types.range import Range
 
-from mirror.core.admin.kinds.base import Kind, Lookup, Plain, Unreadable, linked, page_address
+from mirror.core.admin.kinds.base import InvalidText, JsonKind, Kind, Lookup, link_html, page_url
 from mirror.core.admin.kinds.numbers import Code
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import timestamp
@@ -40,7 +40,7 @@ class Time(Kind):
         )
 
     def href(self, value: int) -> str | None:
-        return page_address(self._page, self.text(value)) if self._page and value >= 0 else None
+        return page_url(self._page, self.text(value)) if self._page and value >= 0 else None
 
     def lookup(self, text: str) -> Lookup:
         """Read one time, a whole second, minute, hour or day, or what is between two times.
@@ -62,21 +62,21 @@ class Time(Kind):
             try:
                 start = datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
             except ValueError:
-                raise Unreadable(text) from None
+                raise InvalidText(text) from None
             low = (start - _EPOCH) // timedelta(microseconds=1) * 1000
             high = low + _STEPS[len(parts) - 3] // timedelta(microseconds=1) * 1000 - 1
         else:
             try:
                 low = timestamp.parse(text)
             except timestamp.InvalidTimestamp:
-                raise Unreadable(text) from None
+                raise InvalidText(text) from None
             high = low if "." in text else low + timestamp.NANOS_PER_SECOND - 1
         if not MIN_INT64 <= low <= high <= MAX_INT64:
-            raise Unreadable(text)
+            raise InvalidText(text)
         return low, high
 
 
-class Milliseconds(Plain):
+class Milliseconds(JsonKind):
     def html(self, value: int, full: bool) -> str:
         return format_html('<span class="nowrap">{} UTC</span>', utc(value * 1_000_000)[:23])
 
@@ -106,7 +106,7 @@ class DateTime(Kind):
     def key(self, value: datetime) -> str:
         return quote(value.isoformat())
 
-    def plain(self, value: datetime) -> str:
+    def json_value(self, value: datetime) -> str:
         return value.astimezone(UTC).isoformat()
 
     def html(self, value: datetime, full: bool) -> str:
@@ -114,7 +114,7 @@ class DateTime(Kind):
 
     def lookup(self, text: str) -> Lookup:
         if not _UTC.fullmatch(text):
-            raise Unreadable(text)
+            raise InvalidText(text)
         ends = Time().lookup(text)
         return {
             "gte": _EPOCH + timedelta(microseconds=ends["gte"] // 1000),
@@ -122,7 +122,7 @@ class DateTime(Kind):
         }
 
 
-class Between(Kind):
+class RangeKind(Kind):
     """A range whose ends are of another kind."""
 
     def __init__(self, ends: Kind) -> None:
@@ -133,15 +133,17 @@ class Between(Kind):
 
     key = text
 
-    def plain(self, value: Range[int]) -> str:
-        lower, upper = ("" if end is None else self._ends.plain(end) for end in (value.lower, value.upper))
+    def json_value(self, value: Range[int]) -> str:
+        lower, upper = (
+            "" if end is None else self._ends.json_value(end) for end in (value.lower, value.upper)
+        )
         return f"{lower}..{upper}"
 
     def html(self, value: Range[int], full: bool) -> str:
         if value.isempty:
             return "nothing"
         lower, upper = (
-            None if end is None else linked(self._ends, end, full) for end in (value.lower, value.upper)
+            None if end is None else link_html(self._ends, end, full) for end in (value.lower, value.upper)
         )
         start = "" if lower is None else format_html("from {}", lower)
         return format_html("{} {}", start, "until now" if upper is None else format_html("until {}", upper))

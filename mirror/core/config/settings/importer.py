@@ -157,7 +157,7 @@ SETTINGS = (
     Setting("importer.parser.haltOnError", False,
             "Stop at a problem with one transaction instead of logging it and going on."),
     Setting("importer.retention.enabled", False,
-            "Let `up` and `ingest --follow` drop old rows of the tables that are divided by month (see "
+            "Let `up` and `ingest --follow` drop old rows of the tables that are partitioned by month (see "
             "db.partitions). Whole months go, once all of them is older than the period."),
     Setting("importer.retention.period", "90d",
             "How long rows are retained, counted back from the last block.", unit="duration", low=86400),

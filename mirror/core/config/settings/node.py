@@ -25,9 +25,9 @@ SETTINGS = (
             "machines can ever share. A database that is distributed keeps its number.", low=1, high=1024),
     Setting("db.hashShardCount", 6,
             "Parts of each table of hashes; each has 32 smaller ones.", low=1, high=1024),
-    Setting("db.partitions", False, "Divide the tables that grow with transactions by month, so that old "
-            "months can be dropped. A new database begins so; tables with rows are divided by `upgrade` "
-            "while the node works. Tables that are divided stay so."),
+    Setting("db.partitions", False, "Partition the tables that grow with transactions by month, so that old "
+            "months can be dropped. A new database begins so; tables with rows are partitioned by `upgrade` "
+            "while the node works. Tables that are partitioned stay so."),
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
             "transactions each.", low=1, high=100_000),

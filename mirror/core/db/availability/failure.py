@@ -16,7 +16,7 @@ _NO_TABLES = (
 def sentence(error: Error | OSError) -> str | None:
     """Return a sentence on the failure and its cure; None for a fault of the program."""
     if isinstance(error, OSError):
-        return _of_system(error)
+        return _system_sentence(error)
     origin = _origin(error)
     reason = outage.reason(origin).rstrip(" .")
     match origin:
@@ -52,7 +52,7 @@ def _origin(error: BaseException) -> BaseException:
     return error
 
 
-def _of_system(error: OSError) -> str | None:
+def _system_sentence(error: OSError) -> str | None:
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
         return None
     where = f" {error.filename}" if error.filename else " a file"

@@ -22,7 +22,7 @@ from mirror.core.db import statements
 from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import database
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 log = logs.logger("mirror.db")
 
@@ -35,7 +35,7 @@ ERRORS = (DjangoError, psycopg.Error)
 # Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left, has
 # ended a session that rested for too long, outside or within a transaction.
 _STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
-_LOOK_SECONDS, _REMIND_SECONDS = 0.5, 60.0
+_POLL_SECONDS, _REMIND_SECONDS = 0.5, 60.0
 #: Set while the database is silent, in a process that watches for that
 #: (`mirror.core.db.availability.unresponsive`).
 silent = threading.Event()
@@ -60,17 +60,17 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def answers() -> bool:
+def is_available() -> bool:
     """Return whether the database, with all workers it has, answers in time, on a new connection."""
     try:
-        return bounded_query.ask(_all_answer, _ANSWER_SECONDS)
-    except (bounded_query.NoAnswer, *ERRORS):
+        return bounded_query.run_query(_query_all, _ANSWER_SECONDS)
+    except (bounded_query.QueryTimeout, *ERRORS):
         return False
 
 
-def _all_answer() -> bool:
+def _query_all() -> bool:
     if is_distributed():
-        return not cluster.silent_workers()
+        return not cluster.unresponsive_workers()
     statements.execute("select 1")
     return True
 
@@ -93,7 +93,7 @@ def report(error: BaseException, *, request: bool = False, is_certain: bool = Fa
     if request:
         os.write(file, b".")
     with _lock:
-        if not _writing and locked(file):
+        if not _writing and try_lock(file):
             _writing = True
             # Requests refused in an earlier outage don't count.
             os.ftruncate(file, int(request))
@@ -109,17 +109,17 @@ def _write(file: int, reason: str, is_certain: bool) -> None:
     def so_far() -> tuple[int, int]:
         return int(time.monotonic() - began), os.fstat(file).st_size
 
-    if not (is_certain or silent.is_set()) and answers():
+    if not (is_certain or silent.is_set()) and is_available():
         log.warning("database_connection_lost", reason=reason)
     else:
         database.OUTAGES.add()
         log.error("database_away", reason=reason)
-        while not answers():
+        while not is_available():
             if time.monotonic() - reminded >= _REMIND_SECONDS:
                 reminded = time.monotonic()
                 seconds, refused = so_far()
                 log.warning("database_still_away", seconds=seconds, requests_refused=refused)
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
         seconds, refused = so_far()
         log.warning("database_back", seconds=seconds, requests_refused=refused)
     with _lock:
@@ -147,7 +147,7 @@ def reason(error: BaseException) -> str:
 def retry_during_outage(
     work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
 ) -> Result | None:
-    """Do some work, again after each outage that interrupts it; None when stopped during an outage.
+    """Do some work, and again after each outage; None when stopped during an outage.
 
     `start_again` starts a server that has died. Errors: those of the work, except outages.
     """
@@ -169,7 +169,7 @@ def _wait(stopping: threading.Event, start_again: Callable[[], None] | None) -> 
     while not stopping.wait(pause):
         if start_again:
             start_again()
-        if answers():
+        if is_available():
             return True
         pause = min(pause * 2, _MAX_PAUSE)
     return False

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 
 
-def end_if(is_gone: Callable[[], bool], connection: psycopg.Connection[Any]) -> None:
+def fail_when_gone(is_gone: Callable[[], bool], connection: psycopg.Connection[Any]) -> None:
     """Have all statements of psycopg's end with OperationalError once the server of a connection is gone."""
     wait = connection.wait
 

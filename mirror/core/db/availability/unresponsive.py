@@ -1,4 +1,4 @@
-"""Silence of the database: its server accepts statements and answers none, as when it is stopped.
+"""An unresponsive database: its server accepts statements and answers none, as when it is stopped.
 
 PostgreSQL's own timeouts end nothing then. While a request takes long, each web worker probes the server on
 new connections. Unless one of two probes is answered, the worker shuts its connections, which ends their
@@ -22,7 +22,7 @@ from mirror.core.db.reading import bounded_query
 SETTING = "db.silentAfter"
 _PROBES = 2
 # A request that is at work for so long is reason for a probe; the time between two probes.
-_LONG_SECONDS, _PAUSE_SECONDS, _LOOK_SECONDS = 0.25, 0.6, 0.1
+_LONG_SECONDS, _PAUSE_SECONDS, _CHECK_SECONDS = 0.25, 0.6, 0.1
 # A connection that is being made can't be shut. Each host of the address has so long, the least of libpq.
 _CONNECT_SECONDS = 2
 
@@ -31,7 +31,7 @@ _lock = threading.Lock()
 _watched = threading.Event()
 
 
-class ServerSilent(psycopg.OperationalError):
+class ServerUnresponsive(psycopg.OperationalError):
     """The server does not answer."""
 
     def __init__(self) -> None:
@@ -39,9 +39,9 @@ class ServerSilent(psycopg.OperationalError):
 
 
 def check() -> None:
-    """Raise ServerSilent instead of waiting for a silent server."""
+    """Raise ServerUnresponsive instead of waiting."""
     if outage.silent.is_set():
-        raise ServerSilent
+        raise ServerUnresponsive
 
 
 def connect_options() -> dict[str, Any]:
@@ -49,18 +49,18 @@ def connect_options() -> dict[str, Any]:
     return {"connect_timeout": _CONNECT_SECONDS} if _watched.is_set() else {}
 
 
-def note(opened: "psycopg.Connection[Any]") -> None:
+def watch(opened: "psycopg.Connection[Any]") -> None:
     """Note a connection that is shut if the server falls silent."""
     with _lock:
         _connections.add(opened)
 
 
-def look(is_at_work: Callable[[float], object]) -> float:
+def probe(is_at_work: Callable[[float], object]) -> float:
     """Probe the server while a request is long at work, as `is_at_work` says; a repeated check."""
     _watched.set()
     was_silent = outage.silent.is_set()
     if not (was_silent or is_at_work(_LONG_SECONDS)):
-        return _LOOK_SECONDS
+        return _CHECK_SECONDS
     if any(_answers() for _ in range(_PROBES)):
         outage.silent.clear()
         return _PAUSE_SECONDS
@@ -69,16 +69,16 @@ def look(is_at_work: Callable[[float], object]) -> float:
     with _lock:
         opened = list(_connections)
     for each in opened:
-        bounded_query.shut(each)
+        bounded_query.shut_down(each)
     if not was_silent:
-        outage.report(ServerSilent(), is_certain=True)
-    return _LOOK_SECONDS
+        outage.report(ServerUnresponsive(), is_certain=True)
+    return _CHECK_SECONDS
 
 
 def _answers() -> bool:
     try:
-        bounded_query.ask(lambda: statements.execute("select 1"), config.value(SETTING) / _PROBES)
-    except bounded_query.NoAnswer:
+        bounded_query.run_query(lambda: statements.execute("select 1"), config.value(SETTING) / _PROBES)
+    except bounded_query.QueryTimeout:
         return False
     except outage.ERRORS:
         # The error is an answer: statements get it at once, too.

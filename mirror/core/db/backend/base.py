@@ -62,12 +62,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return opened
         unresponsive.check()
         opened = super().get_new_connection(unresponsive.connect_options() | conn_params)
-        unresponsive.note(opened)
+        unresponsive.watch(opened)
         return opened
 
     def init_connection_state(self) -> None:
         if self.is_gone is not None:
-            stopped_server.end_if(self.is_gone, self.connection)
+            stopped_server.fail_when_gone(self.is_gone, self.connection)
         super().init_connection_state()
         if (setting := timeouts.statement()) is not None:
             self.connection.execute(*setting)

@@ -11,7 +11,6 @@ SETTING = "db.distributed"
 
 
 def is_distributed() -> bool:
-    """Return whether the tables are distributed, by the setting."""
     return bool(config.value(SETTING))
 
 

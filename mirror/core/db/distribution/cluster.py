@@ -51,7 +51,7 @@ def distributed_tables() -> set[str]:
     )
 
 
-def silent_workers() -> list[str]:
+def unresponsive_workers() -> list[str]:
     """Return the machines, as `host:port`, that don't answer the coordinator."""
     return column(
         "select nodename || ':' || nodeport from run_command_on_workers('select 1') where not success"

@@ -55,13 +55,12 @@ BY_ENTITY = {
     "transaction_signature": "entity_id",
 }
 #: Tables with at most one row for a transaction, which have its time as their key but for the distribution.
-OF_TRANSACTIONS = ("contract_result", "ethereum_transaction", "network_freeze", "prng", "transaction")
+BY_TRANSACTION = ("contract_result", "ethereum_transaction", "network_freeze", "prng", "transaction")
 #: The distribution column of the tables of hashes.
 BY_HASH = {"transaction_hash": "hash", "contract_transaction_hash": "hash"}
 #: Small tables of which every machine has a copy.
 COPIED = ("account_balance_file",)
 
 
-def column_of(table: str) -> str | None:
-    """Return the distribution column of a table; None for one that is not distributed."""
+def distribution_column(table: str) -> str | None:
     return BY_ENTITY.get(table) or BY_HASH.get(table)

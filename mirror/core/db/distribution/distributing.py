@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import cluster, is_distributed
-from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED, column_of
+from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED, distribution_column
 from mirror.core.db.statements import execute, quoted, rows, value
 
 _FIRST_OF_ENTITIES, _FIRST_OF_HASHES = next(iter(BY_ENTITY)), next(iter(BY_HASH))
@@ -33,17 +33,18 @@ _IS_DOMAIN = """
     where a.attrelid = to_regclass(%s) and a.attname = %s"""
 
 
-def lacking() -> list[str]:
-    """Return the tables that exist and are still to be distributed or copied."""
+def undistributed_tables() -> list[str]:
     present = set(connection.introspection.table_names())
-    done = cluster.distributed_tables()
-    return [table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in done]
+    distributed = cluster.distributed_tables()
+    return [
+        table for table in (*BY_ENTITY, *BY_HASH, *COPIED) if table in present and table not in distributed
+    ]
 
 
 def check_setting() -> None:
     """Raise OperatorError if the database is distributed and the setting says otherwise, or can't be."""
     if is_distributed():
-        check_able()
+        check_coordinator()
     elif cluster.distributed_tables():
         raise OperatorError(
             "The tables are distributed over several machines: SVC_MIRROR_DB_DISTRIBUTED has to be true."
@@ -53,15 +54,15 @@ def check_setting() -> None:
 def check_distributed() -> None:
     """Raise OperatorError unless the tables are as the setting says: all distributed, or none."""
     check_setting()
-    if is_distributed() and lacking():
+    if is_distributed() and undistributed_tables():
         raise _not_distributed()
 
 
-def arrange() -> None:
+def distribute_if_configured() -> None:
     """Distribute the tables if the setting asks for it. Errors: OperatorError if one of them has rows."""
     if not is_distributed():
         return
-    for table in lacking():
+    for table in undistributed_tables():
         if value(f"select exists (select 1 from {quoted(table)})"):
             raise _not_distributed()
     distribute(lambda table: None)
@@ -74,7 +75,7 @@ def _not_distributed() -> OperatorError:
     )
 
 
-def check_able() -> None:
+def check_coordinator() -> None:
     """Raise OperatorError if the database can't distribute tables."""
     if not config.value("db.url"):
         raise OperatorError(
@@ -99,30 +100,30 @@ def distribute(show: Callable[[str], None]) -> list[str]:
 
     `show` gets the name of each table before it is distributed. Errors: OperatorError.
     """
-    check_able()
-    tables = lacking()
+    check_coordinator()
+    tables = undistributed_tables()
     # What an interrupted attempt has left.
     for table in cluster.distributed_tables().intersection((*BY_ENTITY, *BY_HASH)):
-        _free(table)
+        _truncate_local(table)
     for table in tables:
         show(table)
         with transaction.atomic():
             _distribute(table)
-        _free(table)
+        _truncate_local(table)
     return tables
 
 
 def sizes() -> dict[str, int]:
     """Return the bytes of each table that is still to be distributed, with its indexes and partitions."""
     size = _SIZE.format("pg_total_relation_size")
-    return {table: int(value(size, {"table": quoted(table)})) for table in lacking()}
+    return {table: int(value(size, {"table": quoted(table)})) for table in undistributed_tables()}
 
 
 def _distribute(table: str) -> None:
     # Types and indexes of many tables are made in one transaction, and so by one session of each worker.
     execute("set local citus.multi_shard_modify_mode to 'sequential'")
     execute("set local client_min_messages to warning")
-    column = column_of(table)
+    column = distribution_column(table)
     if column is None:
         execute("select create_reference_table(%s)", [quoted(table)])
         return
@@ -150,8 +151,8 @@ def _distribute(table: str) -> None:
     )
 
 
-def _free(table: str) -> None:
+def _truncate_local(table: str) -> None:
     """Remove the rows of a distributed table that are still on the coordinator, where no query sees them."""
     size = value(_SIZE.format("pg_relation_size"), {"table": quoted(table)})
-    if size > 0 and column_of(table):
+    if size > 0 and distribution_column(table):
         execute("select truncate_local_data_after_distributing_table(%s)", [quoted(table)])

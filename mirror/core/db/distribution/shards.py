@@ -46,7 +46,6 @@ class Shards:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """The rows of each table."""
         rows = Counter[str]()
         for part in self.parts:
             rows[part.table] += part.rows
@@ -61,7 +60,7 @@ class Shards:
         return next((part for part in self.parts if part.name == name), None)
 
 
-def look() -> Shards:
+def query() -> Shards:
     """Ask all workers."""
     answers = statements.rows(
         "select nodename || ':' || nodeport, success, result from run_command_on_workers(%s)", [_ON_WORKERS]
@@ -74,9 +73,9 @@ def look() -> Shards:
             of_shards[shard] = max(known[0], rows), known[1] + size, known[2] or filled
     parts: dict[tuple[str, str], tuple[int, int, bool]] = {}
     for shard, (rows, size, filled) in of_shards.items():
-        if place := tables.get(shard):
-            known = parts.get(place, (0, 0, False))
-            parts[place] = known[0] + rows, known[1] + size, known[2] or filled
+        if key := tables.get(shard):
+            known = parts.get(key, (0, 0, False))
+            parts[key] = known[0] + rows, known[1] + size, known[2] or filled
     return Shards(
         len(answers),
         tuple(Part(table, name, rows, size, filled) for (table, name), (rows, size, filled) in parts.items()),

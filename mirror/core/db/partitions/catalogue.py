@@ -1,4 +1,4 @@
-"""The growing tables and their partitions, as the catalogue of the database has them."""
+"""The partitionable tables and their partitions, as the catalogue of the database has them."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from mirror.core.db.statements import column, rows
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_SECOND, month_start
 
-#: The column of the time by which the tables are divided (ns).
+#: The column of the time by which the tables are partitioned (ns).
 TIME = "consensus_timestamp"
 
-# Those of the models that are growing tables: processes that run calls read divided tables without any model.
-_GROWING = (
+# Those whose models are partitionable: processes that run calls read partitioned tables without any model.
+_PARTITIONABLE = (
     "transaction",
     "assessed_custom_fee",
     "contract_action",
@@ -39,7 +39,7 @@ PARTITIONS = f"""
     where parent.relname = any(%s) and parent.relkind = 'p' and pg_table_is_visible(parent.oid)
         and not inhdetachpending
     order by 2"""
-_DIVIDED = """
+_PARTITIONED = """
     select relname from pg_class
     where relname = any(%s) and relkind = 'p' and pg_table_is_visible(oid)"""
 
@@ -52,24 +52,24 @@ class Partition(NamedTuple):
     upper: int
 
 
-def growing_tables() -> tuple[str, ...]:
-    """Return the names of the tables that are divided on request, the table of transactions first."""
-    return _GROWING
+def partitionable_tables() -> tuple[str, ...]:
+    """Return the names of the tables that are partitioned on request, the table of transactions first."""
+    return _PARTITIONABLE
 
 
-def divided_tables(tables: Iterable[str] | None = None) -> list[str]:
+def partitioned_tables(tables: Iterable[str] | None = None) -> list[str]:
     """Return those of the tables (by default of all growing ones) that have partitions, in their order."""
-    among = growing_tables() if tables is None else tuple(tables)
-    divided = set(column(_DIVIDED, [list(among)]))
-    return [table for table in among if table in divided]
+    candidates = partitionable_tables() if tables is None else tuple(tables)
+    partitioned = set(column(_PARTITIONED, [list(candidates)]))
+    return [table for table in candidates if table in partitioned]
 
 
 def partitions(table: str) -> list[Partition]:
-    """Return the partitions of a table in the order of time; none if it is not divided."""
+    """Return the partitions of a table in the order of time; none if it is not partitioned."""
     return [Partition(*row[:3]) for row in rows(PARTITIONS, [[table]])]
 
 
-def name_of(table: str, lower: int, upper: int) -> str:
+def partition_name(table: str, lower: int, upper: int) -> str:
     """Return the name of a partition: `transaction_p2024_06`, of several months `..._p2019_09_2024_06`."""
     first, last = _month(lower), _month(upper - 1)
     return f"{table}_p{first}" if first == last else f"{table}_p{first}_{last}"
@@ -79,11 +79,10 @@ def _month(time: int) -> str:
     return f"{datetime.fromtimestamp(time // NANOS_PER_SECOND, UTC):%Y_%m}"
 
 
-def month_of(time: int) -> tuple[int, int]:
+def month_span(time: int) -> tuple[int, int]:
     """Return the month of a time: its first instant, and that of the next month as far as a column goes."""
     return max(month_start(time), MIN), min(month_start(time, 1), MAX)
 
 
-def text_of(bound: int) -> str:
-    """Return a bound of a partition in SQL."""
+def bound_sql(bound: int) -> str:
     return {MIN: "minvalue", MAX: "maxvalue"}.get(bound, str(bound))

@@ -1,4 +1,4 @@
-"""Dropping old months of divided tables.
+"""Dropping old months of partitioned tables.
 
 A partition is detached concurrently, so that no reader waits, and then dropped. What was interrupted between
 the two is finished the next time.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from mirror.core.db.distribution import is_distributed, shards
-from mirror.core.db.partitions.catalogue import Partition, divided_tables, partitions
+from mirror.core.db.partitions.catalogue import Partition, partitioned_tables, partitions
 from mirror.core.db.partitions.making import LOCK_KEY
 from mirror.core.db.schema.locking import change_table
 from mirror.core.db.statements import column, execute, locked, quoted, value
@@ -26,7 +26,7 @@ _NOTE = """
     on conflict (table_name) do update set before = greatest(dropped_rows.before, excluded.before)"""
 _MARK = "detached from {table} to be dropped"
 # Partitions that were detached to be dropped.
-_LEFT = """
+_DETACHED = """
     select relname from pg_class
     where obj_description(oid, 'pg_class') = %s and relkind = 'r' and not relispartition
         and pg_table_is_visible(oid)"""
@@ -40,15 +40,15 @@ class ExpiredPartition(NamedTuple):
     bytes: int
 
 
-def before(time: int) -> list[ExpiredPartition]:
+def expired(time: int) -> list[ExpiredPartition]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
-    found, spread = [], dict[str, int]()
+    found, shard_bytes = [], dict[str, int]()
     if is_distributed():
-        spread = {part.name: part.bytes for part in shards.look().parts}
-    for table in divided_tables():
+        shard_bytes = {part.name: part.bytes for part in shards.query().parts}
+    for table in partitioned_tables():
         for partition in partitions(table):
             if partition.upper <= time:
-                size = spread.get(partition.name) or value(_SIZE, [quoted(partition.name)])
+                size = shard_bytes.get(partition.name) or value(_SIZE, [quoted(partition.name)])
                 found.append(ExpiredPartition(table, partition, int(size)))
     return sorted(found, key=lambda old: old.partition.upper)
 
@@ -63,16 +63,16 @@ def drop(
     """
     # No other process adds or drops any meanwhile.
     with locked(value(f"select {LOCK_KEY}")):
-        _finish(divided_tables())
+        _finish(partitioned_tables())
         present = {table: partitions(table) for table in {each.table for each in old}}
         dropped = [each for each in old if each.partition in present[each.table]]
         months = sorted({each.partition.upper for each in dropped})
         for end in months:
-            of_month = [each for each in dropped if each.partition.upper == end]
-            for each in of_month:
+            in_month = [each for each in dropped if each.partition.upper == end]
+            for each in in_month:
                 execute(_NOTE, [each.table, end])
                 _detach(each)
-            for each in of_month:
+            for each in in_month:
                 _remove(each)
                 show(each)
     return dropped
@@ -102,5 +102,5 @@ def _finish(tables: list[str]) -> None:
     for table in tables:
         for name in column(_PENDING, [quoted(table)]):
             execute(f"alter table {quoted(table)} detach partition {quoted(name)} finalize")
-        for name in column(_LEFT, [_MARK.format(table=table)]):
+        for name in column(_DETACHED, [_MARK.format(table=table)]):
             execute(f"drop table {quoted(name)}")

@@ -1,4 +1,4 @@
-"""Indexes of divided tables, built while the tables are in use, which PostgreSQL does for one partition only.
+"""Indexes of partitioned tables, built while these are in use, as PostgreSQL does for one partition only.
 
 The index of the whole table is made without its partitions, and is valid once each has one attached.
 """
@@ -7,7 +7,7 @@ import re
 
 from django.db import connection
 
-from mirror.core.db.partitions.catalogue import divided_tables, partitions
+from mirror.core.db.partitions.catalogue import partitioned_tables, partitions
 from mirror.core.db.schema.locking import change_table
 from mirror.core.db.statements import execute, quoted, value
 
@@ -19,13 +19,13 @@ _ATTACHED = """
 _VALID = "select indisvalid from pg_index where indexrelid = to_regclass(%s)"
 
 
-def is_divided(statement: str) -> bool:
+def is_partitioned(statement: str) -> bool:
     """Return whether the table of a statement that builds an index concurrently has partitions."""
-    return bool(divided_tables([_parts(statement)[1]]))
+    return bool(partitioned_tables([_parts(statement)[1]]))
 
 
 def build(statement: str) -> None:
-    """Build the index of such a statement for a divided table; what is built of it stays."""
+    """Build the index of such a statement for a partitioned table; what is built of it stays."""
     index, table, rest = _parts(statement)
     if value(_VALID, [index]) is None:
         whole = f"create index {quoted(index)} on only {quoted(table)} {rest}"

@@ -1,10 +1,10 @@
-"""Months of divided tables: made before the first row of a month is written, and one month ahead.
+"""Months of partitioned tables: made before the first row of a month is written, and one month ahead.
 
 A month is made as a table of its own and then attached. Unlike CREATE TABLE ... PARTITION OF, that makes no
 reader of the other months wait.
 
-That a table will be divided is announced by a check of the times that its first partition will hold. Checking
-the rows reads the whole table, but blocks no one; attaching it as a partition takes moments then. Until then
+A check constraint of the times of its first partition announces that a table will be partitioned. Validating
+it reads the whole table, but blocks no one; attaching it as a partition takes moments then. Until then
 a loader that comes to a later month withdraws the announcement.
 """
 
@@ -18,12 +18,12 @@ from django.db import transaction
 from mirror.core.db.partitions.catalogue import (
     TIME,
     Partition,
-    divided_tables,
-    growing_tables,
-    month_of,
-    name_of,
+    bound_sql,
+    month_span,
+    partition_name,
+    partitionable_tables,
+    partitioned_tables,
     partitions,
-    text_of,
 )
 from mirror.core.db.statements import execute, quoted, rows, value
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
@@ -31,7 +31,7 @@ from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
 #: The lock of who adds or drops partitions; the procedures of the database take it too.
 LOCK_KEY = "hashtextextended('create_time_partition_for_table', 0)"
 
-#: The name of the check that announces the division of a table.
+#: The name of the check that announces the partitioning of a table.
 ANNOUNCEMENT = "times_of_partition"
 
 _CHECKS = """
@@ -49,42 +49,42 @@ def create_partitions_ahead() -> None:
     database's own procedure does it for them, so that a database made by other software keeps its own plan.
     """
     with transaction.atomic():
-        make_room(lambda: [time.time_ns() // NANOS_PER_DAY])
+        create_partitions_for(lambda: [time.time_ns() // NANOS_PER_DAY])
     execute("CALL create_mirror_node_time_partitions()")
 
 
-def make_room(days: Callable[[], Iterable[int]]) -> None:
-    """Make the months that rows of these days (since the epoch) lack in divided tables.
+def create_partitions_for(days: Callable[[], Iterable[int]]) -> None:
+    """Make the months that rows of these days (since the epoch) lack in partitioned tables.
 
     It comes before anything else in a transaction: who drops months at the same time waits for those that use
-    the tables. Where no table is divided, `days` is not called.
+    the tables. Where no table is partitioned, `days` is not called.
     """
-    divided = divided_tables()
-    announced = announcements() if len(divided) < len(growing_tables()) else {}
-    if not divided and not announced:
+    partitioned = partitioned_tables()
+    announced = announcements() if len(partitioned) < len(partitionable_tables()) else {}
+    if not partitioned and not announced:
         return
-    months = {month_of(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
+    months = {month_span(min(max(day * NANOS_PER_DAY, MIN), MAX)) for day in days()}
     for table, (lower, upper) in announced.items():
         if any(first < lower or end > upper for first, end in months):
             withdraw(table)
     if months:
-        make_months(divided, months | {month_of(min(max(end for _, end in months), MAX))})
+        create_months(partitioned, months | {month_span(min(max(end for _, end in months), MAX))})
 
 
-def make_months(tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:
+def create_months(tables: Iterable[str], months: Iterable[tuple[int, int]]) -> None:
     """Make those of the months that tables lack."""
-    sought = sorted(months)
-    lacking = [table for table in tables if _missing(partitions(table), sought)]
+    ordered = sorted(months)
+    lacking = [table for table in tables if _first_missing(partitions(table), ordered)]
     if not lacking:
         return
     # Of two that would make the same month the later one finds it made.
     execute(f"select pg_advisory_xact_lock({LOCK_KEY})")
     for table in lacking:
-        while missing := _missing(partitions(table), sought):
-            make(table, *missing)
+        while missing := _first_missing(partitions(table), ordered):
+            create_partition(table, *missing)
 
 
-def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[int, int] | None:
+def _first_missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[int, int] | None:
     """Return the times of the first partition to make: a month, or as much of it as none covers yet."""
     for first, end in months:
         lower = first
@@ -96,12 +96,12 @@ def _missing(present: list[Partition], months: list[tuple[int, int]]) -> tuple[i
     return None
 
 
-def make(table: str, lower: int, upper: int, *, like: str | None = None) -> None:
-    """Make a partition of a divided table for these times, which none has.
+def create_partition(table: str, lower: int, upper: int, *, like: str | None = None) -> None:
+    """Make a partition of a partitioned table for these times, which none has.
 
     It is stored `like` another one, by default the last.
     """
-    name = unused_name(name_of(table, lower, upper))
+    name = unused_name(partition_name(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
     execute(f"lock table only {quoted(table)} in share update exclusive mode")
     options = value(_OPTIONS, [quoted(like or partitions(table)[-1].name)])
@@ -109,7 +109,7 @@ def make(table: str, lower: int, upper: int, *, like: str | None = None) -> None
     execute(f"create table {quoted(name)} (like {quoted(table)} including all){storage}")
     execute(
         f"alter table {quoted(table)} attach partition {quoted(name)} "
-        f"for values from ({text_of(lower)}) to ({text_of(upper)})"
+        f"for values from ({bound_sql(lower)}) to ({bound_sql(upper)})"
     )
 
 
@@ -124,12 +124,12 @@ def unused_name(name: str) -> str:
 
 
 def announcements() -> dict[str, tuple[int, int]]:
-    """Return the times, from the first to before the second, of each table that will be divided."""
-    found = {}
-    for table, check in rows(_CHECKS, [ANNOUNCEMENT, list(growing_tables())]):
+    """Return the times, from the first to before the second, of each table that will be partitioned."""
+    announced = {}
+    for table, check in rows(_CHECKS, [ANNOUNCEMENT, list(partitionable_tables())]):
         bounds = dict(_BOUND.findall(check))
-        found[table] = int(bounds.get(">=", MIN)), int(bounds.get("<", MAX))
-    return found
+        announced[table] = int(bounds.get(">=", MIN)), int(bounds.get("<", MAX))
+    return announced
 
 
 def announce(table: str, lower: int, upper: int) -> None:

@@ -1,4 +1,4 @@
-"""The months that statements name in their text, where tables are divided by month.
+"""The months that statements name in their text, where tables are partitioned by month.
 
 PostgreSQL plans a statement once, without its values. Without bounds in its text it would plan and open every
 month. So conditions on the time are accompanied by the months that they imply.
@@ -12,11 +12,11 @@ import psycopg
 from django.db import OperationalError, connection
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, growing_tables
+from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, partitionable_tables
 from mirror.core.db.scheduling.request_scheduler import own_connection
 from mirror.core.db.statements import session
 
-# How long a process relies on what it has seen. Months dropped and tables divided since then do no harm.
+# How long a process relies on what it has seen. Months dropped and tables partitioned since then do no harm.
 _SECONDS = 300.0
 # How long it relies on that no later month has begun: a list that has no end may lack so much of it.
 _SECONDS_WITHOUT_LATER = 0.1
@@ -37,7 +37,7 @@ class Month(NamedTuple):
     upper: int
 
 
-class _DivisionState(NamedTuple):
+class _PartitionState(NamedTuple):
     """The months, and of what comes after them: a table, its partitions, and those of them without rows."""
 
     database: str
@@ -48,27 +48,27 @@ class _DivisionState(NamedTuple):
     later: tuple[int, ...] = ()
 
 
-_NOTHING = _DivisionState("", 0.0, ())
+_EMPTY = _PartitionState("", 0.0, ())
 _no_later_until = 0.0
-_seen = _NOTHING
+_state = _EMPTY
 _lock = Lock()
 
 
 def forget() -> None:
     """Look again when the months are needed next."""
-    global _seen, _no_later_until
-    _seen, _no_later_until = _NOTHING, 0.0
+    global _state, _no_later_until
+    _state, _no_later_until = _EMPTY, 0.0
 
 
 def months() -> tuple[Month, ...]:
-    """Return the months with rows, the oldest first; none if no table is divided.
+    """Return the months with rows, the oldest first; none if no table is partitioned.
 
     Files are loaded in the order of time. So rows may have been added since to the last one and later ones.
     """
-    seen = _seen
+    seen = _state
     if seen.until > time.monotonic() and seen.database == own_connection().settings_dict["NAME"]:
         return seen.months
-    return _look()
+    return _read()
 
 
 def all_months() -> tuple[Month, ...]:
@@ -78,15 +78,15 @@ def all_months() -> tuple[Month, ...]:
     now = time.monotonic()
     if not known or now < _no_later_until:
         return known
-    seen = _seen
+    seen = _state
     values = seen.table, list(seen.partitions), seen.table, list(seen.later)
     if session().execute(_LATER, values).fetchall() != [(0, 0)]:
-        known = _look()
+        known = _read()
     _no_later_until = now + _SECONDS_WITHOUT_LATER
     return known
 
 
-def implied(column: str, lower: int | None, upper: int | None) -> tuple[str, ...]:
+def implied_conditions(column: str, lower: int | None, upper: int | None) -> tuple[str, ...]:
     """Return the months of a range of times, with inclusive ends, as conditions of a column."""
     known = months()
     if not known:
@@ -100,24 +100,24 @@ def implied(column: str, lower: int | None, upper: int | None) -> tuple[str, ...
 
 
 def is_time(column: str) -> bool:
-    """Return whether a column, with or without the name of a table, is one by which tables are divided."""
+    """Return whether tables are partitioned by a column, which may have the name of a table before it."""
     return column.endswith(TIME) and (len(column) == len(TIME) or column[-len(TIME) - 1] == ".")
 
 
-def _look() -> tuple[Month, ...]:
-    global _seen
+def _read() -> tuple[Month, ...]:
+    global _state
     with _lock:
         try:
-            rows = session().execute(PARTITIONS, (list(growing_tables()),)).fetchall()
+            rows = session().execute(PARTITIONS, (list(partitionable_tables()),)).fetchall()
         except (psycopg.OperationalError, OperationalError):
-            # The statement of the request meets the same, and tries again on a new connection.
+            # The statement of the request fails as well, and is retried on a new connection.
             return ()
         found = [_Row(*row) for row in rows]
         if is_distributed():
             # The coordinator can't tell which of them have rows on other machines.
             found = [row._replace(has_rows=True) for row in found]
-        _seen = _of_rows(found)
-        return _seen.months
+        _state = _read_state(found)
+        return _state.months
 
 
 class _Row(NamedTuple):
@@ -130,27 +130,27 @@ class _Row(NamedTuple):
     parent: int
 
 
-def _of_rows(rows: list[_Row]) -> _DivisionState:
-    """Return the partitions of the first divided table in whose times any divided table has rows."""
+def _read_state(rows: list[_Row]) -> _PartitionState:
+    """Return the partitions of the first partitioned table in whose times any partitioned table has rows."""
     database, until = str(connection.settings_dict["NAME"]), time.monotonic() + _SECONDS
-    divided = {row.table for row in rows}
-    first = next((table for table in growing_tables() if table in divided), None)
+    partitioned = {row.table for row in rows}
+    first = next((table for table in partitionable_tables() if table in partitioned), None)
     filled = {Month(row.lower, row.upper) for row in rows if row.has_rows}
-    found = tuple(
+    known = tuple(
         Month(row.lower, row.upper)
         for row in rows
         if row.table == first and any(row.lower < other.upper and other.lower < row.upper for other in filled)
     )
-    of_first = [row for row in rows if row.table == first]
-    found = (*_earlier(rows, min((row.lower for row in of_first), default=0)), *found)
-    if not found:
-        return _DivisionState(database, until, ())
-    later = tuple(row.partition for row in rows if row.lower >= found[-1].upper)
-    partitions = tuple(row.partition for row in of_first)
-    return _DivisionState(database, until, found, of_first[0].parent, partitions, later)
+    first_rows = [row for row in rows if row.table == first]
+    known = (*_months_before(rows, min((row.lower for row in first_rows), default=0)), *known)
+    if not known:
+        return _PartitionState(database, until, ())
+    later = tuple(row.partition for row in rows if row.lower >= known[-1].upper)
+    partitions = tuple(row.partition for row in first_rows)
+    return _PartitionState(database, until, known, first_rows[0].parent, partitions, later)
 
 
-def _earlier(rows: list[_Row], start: int) -> list[Month]:
+def _months_before(rows: list[_Row], start: int) -> list[Month]:
     """Return the months with rows before a time, from which the first table no longer has any.
 
     The partition of another table may have begun earlier and go on after that time.

@@ -1,4 +1,4 @@
-"""Reading divided tables: lists month by month, and the months of rows that belong to others.
+"""Reading partitioned tables: lists month by month, and the months of rows that belong to others.
 
 A list by time that is read from all months at once is planned for all of them, and sorts what it finds. So it
 is read from its beginning: one month, one more, then 2, 4, 8, ... of those with rows.
@@ -7,7 +7,7 @@ is read from its beginning: one month, one more, then 2, 4, 8, ... of those with
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from mirror.core.db.partitions.months import all_months, implied, months
+from mirror.core.db.partitions.months import all_months, implied_conditions, months
 from mirror.core.db.reading.sql import Where
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -15,31 +15,30 @@ from mirror.core.db.sql.query import Query
 Found = TypeVar("Found")
 
 #: Bounds of all times.
-EVER = Bounds()
+ALL_TIMES = Bounds()
 
 
-def is_divided() -> bool:
-    """Return whether tables are divided by month, so that it pays to know the times of rows."""
+def is_partitioned() -> bool:
+    """Return whether tables are partitioned by month, so that it pays to know the times of rows."""
     return bool(months())
 
 
-def spanned(times: Iterable[int]) -> Bounds:
-    """Return the bounds from the first to the last of the times."""
+def time_bounds(times: Iterable[int]) -> Bounds:
     ordered = sorted(times)
-    return Bounds(ordered[0], ordered[-1]) if ordered else EVER
+    return Bounds(ordered[0], ordered[-1]) if ordered else ALL_TIMES
 
 
-def also(bounds: Bounds, *columns: str) -> str:
+def and_months(bounds: Bounds, *columns: str) -> str:
     """Return ` and ...`: the months of times as conditions of columns that equal one with these times.
 
-    PostgreSQL does not conclude them. Nothing if no table is divided.
+    PostgreSQL does not conclude them. Nothing if no table is partitioned.
     """
-    return "".join(months_of(bounds, column).and_sql for column in columns)
+    return "".join(month_conditions(bounds, column).and_sql for column in columns)
 
 
-def months_of(bounds: Bounds, column: str) -> Where:
-    """Return the months of times as conditions of a column; none if no table is divided."""
-    return Where(implied(column, *_ends(bounds))) if months() else Where()
+def month_conditions(bounds: Bounds, column: str) -> Where:
+    """Return the months of times as conditions of a column; none if no table is partitioned."""
+    return Where(implied_conditions(column, *_ends(bounds))) if months() else Where()
 
 
 def by_month(read: Callable[[Bounds], Sequence[Found]], bounds: Bounds, query: Query) -> list[Found]:
@@ -56,22 +55,22 @@ def by_month(read: Callable[[Bounds], Sequence[Found]], bounds: Bounds, query: Q
 
 
 def windows(bounds: Bounds, *, descending: bool) -> Iterator[Bounds]:
-    """Yield the bounds month by month, later of several months; as they are if no table is divided."""
+    """Yield the bounds month by month, later of several months; as they are if no table is partitioned."""
     known = all_months()
     if not known:
         yield bounds
         return
     lower, upper = _ends(bounds)
-    touched = [
+    overlapping = [
         month
         for month in known
         if (upper is None or month.lower <= upper) and (lower is None or lower < month.upper)
     ]
     if descending:
-        touched.reverse()
+        overlapping.reverse()
     first, count = 0, 1
-    while first < len(touched):
-        group = touched[first : first + count]
+    while first < len(overlapping):
+        group = overlapping[first : first + count]
         start, end = min(group).lower, max(group).upper
         yield bounds.between(
             start if lower is None else max(start, lower),

@@ -1,4 +1,4 @@
-"""Questions to the database whose answers are not waited for longer than the asker wants.
+"""Queries with a time limit that holds even if the server does not answer.
 
 A server that was stopped, or whose machine is out of reach, neither answers nor closes its connections, and
 then a statement timeout does not help. So a query runs in a thread and on a connection of its own; if
@@ -17,23 +17,25 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from psycopg.errors import QueryCanceled
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 # The least that libpq allows: how long an attempt to connect may occupy a thread.
 _CONNECT_SECONDS = 2
 
 
-class NoAnswer(Exception):
+class QueryTimeout(Exception):
     """The database has not answered in time."""
 
 
-def ask(question: Callable[[], Answer], seconds: float, settings: Mapping[str, Any] | None = None) -> Answer:
-    """Return what `question` reads by Django's connection; `settings` are those of another database.
+def run_query(
+    query: Callable[[], Result], seconds: float, settings: Mapping[str, Any] | None = None
+) -> Result:
+    """Return what `query` reads by Django's connection; `settings` are those of another database.
 
-    Errors: NoAnswer, those of the question.
+    Errors: QueryTimeout, those of the question.
     """
     wrapper = new_connection(settings)
-    answer: Future[Answer] = Future()
+    answer: Future[Result] = Future()
     closing = threading.Lock()
 
     def run() -> None:
@@ -45,7 +47,7 @@ def ask(question: Callable[[], Answer], seconds: float, settings: Mapping[str, A
                 # The server ends what is not answered in time, if it still works.
                 milliseconds = str(round(seconds * 1000))
                 cursor.execute("select set_config('statement_timeout', %s, false)", [milliseconds])
-            found = question()
+            found = query()
         except BaseException as raised:
             error = _without_frames(raised)
         # Whoever shuts the connection has done so.
@@ -57,16 +59,16 @@ def ask(question: Callable[[], Answer], seconds: float, settings: Mapping[str, A
             answer.set_exception(error)
 
     threading.Thread(target=run, name="question", daemon=True).start()
-    late = f"it has not answered within {seconds:g} s"
+    message = f"it has not answered within {seconds:g} s"
     if not wait([answer], seconds).done:
         with closing, suppress(Exception):
-            shut(wrapper.connection)
-        raise NoAnswer(late)
+            shut_down(wrapper.connection)
+        raise QueryTimeout(message)
     try:
         return answer.result()
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
-            raise NoAnswer(late) from error
+            raise QueryTimeout(message) from error
         raise
 
 
@@ -84,7 +86,7 @@ def new_connection(settings: Mapping[str, Any] | None = None, **limits: int) -> 
     return wrapper
 
 
-def shut(opened: "psycopg.Connection[Any]") -> None:
+def shut_down(opened: "psycopg.Connection[Any]") -> None:
     """End what a connection waits for; the thread that waits closes it."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(opened.fileno())) as other:
         other.shutdown(socket.SHUT_RDWR)

@@ -37,12 +37,12 @@ def begin() -> None:
 
 
 def end() -> None:
-    """End it: statements have the time of their setting again."""
+    """End it: the setting limits statements again."""
     _local.total = 0.0
 
 
-def postpone(seconds: float) -> None:
-    """Leave time out that the request has only waited."""
+def extend(seconds: float) -> None:
+    """Extend the budget by time that the request has only waited."""
     _local.began += seconds
 
 
@@ -51,7 +51,7 @@ def total() -> float:
     return _local.total
 
 
-def left() -> float:
+def remaining() -> float:
     """Return the seconds that are left, negative when it is overdrawn."""
     return _local.total - (time.monotonic() - _local.began)
 
@@ -64,11 +64,11 @@ def share() -> float:
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Limit each statement in the block to so many seconds; it is not run again."""
-    before, _local.limit = _local.limit, seconds
+    previous, _local.limit = _local.limit, seconds
     try:
         yield
     finally:
-        _local.limit = before
+        _local.limit = previous
 
 
 def limit(longest: float) -> float:

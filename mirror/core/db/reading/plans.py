@@ -21,10 +21,10 @@ _NAME = "explained"
 def plan(text: str, values: "Values", *, seconds: float) -> str:
     """Return the plan of a statement, read by a connection of its own within so many seconds.
 
-    It is that of the prepared statement, which does not depend on the values. Errors: NoAnswer,
+    It is that of the prepared statement, which does not depend on the values. Errors: QueryTimeout,
     psycopg.Error, and Django's if there is no connection.
     """
-    return bounded_query.ask(lambda: _plan(text, values, str(round(seconds * 1000))), seconds)
+    return bounded_query.run_query(lambda: _plan(text, values, str(round(seconds * 1000))), seconds)
 
 
 def _plan(text: str, values: "Values", milliseconds: str) -> str:
@@ -43,7 +43,6 @@ def _plan(text: str, values: "Values", milliseconds: str) -> str:
 
 
 def literals(values: "Values") -> list[str]:
-    """Return values as SQL has them."""
     if isinstance(values, Mapping):
         return [f"{name} = {_literal(value)}" for name, value in values.items()]
     return [_literal(value) for value in values]

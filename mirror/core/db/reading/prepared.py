@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from psycopg.abc import Transformer as Adapter
 
 #: As many statements stay prepared; those that were not used for the longest time make room.
-MOST = 100
+MAX_STATEMENTS = 100
 
 _DONE = pq.ExecStatus.COMMAND_OK
 _ROWS = pq.ExecStatus.TUPLES_OK
 _END = pq.ExecStatus.PIPELINE_SYNC
 _BINARY = pq.Format.BINARY
 # How often a thread that waits for a server checks whether it was given up.
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
 def _never() -> bool:
@@ -44,7 +44,7 @@ class _Statement:
         #: The names of its placeholders, if they have any.
         self.order = query._order
         #: Reads its rows, and has found out how.
-        self.columns, self.knows_columns = columns, False
+        self.columns, self.has_columns = columns, False
 
 
 class PreparedStatements:
@@ -65,7 +65,7 @@ class PreparedStatements:
         self._values = Transformer(cursor)
         # Text -> statement, the one that was used last at the end; None after its first use.
         self._statements: OrderedDict[str, _Statement | None] = OrderedDict()
-        self._made = 0
+        self._count = 0
         self._readable, self._usable = select.poll(), select.poll()
         self._readable.register(self._connection.socket, select.POLLIN)
         self._usable.register(self._connection.socket, select.POLLIN | select.POLLOUT)
@@ -139,8 +139,8 @@ class PreparedStatements:
 
     def _loaded(self, statement: _Statement, result: PGresult) -> "list[Row]":
         columns = statement.columns
-        columns.set_pgresult(result, set_loaders=not statement.knows_columns, format=_BINARY)
-        statement.knows_columns = True
+        columns.set_pgresult(result, set_loaders=not statement.has_columns, format=_BINARY)
+        statement.has_columns = True
         rows = columns.load_rows(0, result.ntuples, tuple)
         columns.set_pgresult(None, set_loaders=False)
         return rows
@@ -151,7 +151,7 @@ class PreparedStatements:
         self._wait()
         result = connection.get_result()
         if result is None:
-            raise self._lost(connection.get_error_message())
+            raise self._connection_lost(connection.get_error_message())
         if result.status != _END:
             # The end of this statement's results.
             self._wait()
@@ -163,19 +163,19 @@ class PreparedStatements:
         connection = self._connection
         while (is_sending := connection.flush()) or connection.is_busy():
             poll = self._usable if is_sending else self._readable
-            if not poll.poll(_LOOK_SECONDS * 1000) and self._is_gone():
-                raise self._lost("the server has not answered")
+            if not poll.poll(_POLL_SECONDS * 1000) and self._is_gone():
+                raise self._connection_lost("the server has not answered")
             connection.consume_input()
 
-    def _lost(self, message: str) -> psycopg.Error:
+    def _connection_lost(self, message: str) -> psycopg.Error:
         self._connection.finish()
         return psycopg.OperationalError(message)
 
     def _prepare(self, text: str, values: "Values") -> _Statement:
         query = PostgresQuery(Transformer(self._cursor))
         query.convert(text, values)
-        self._made += 1
-        name = b"read_%d" % self._made
+        self._count += 1
+        name = b"read_%d" % self._count
         self._connection.send_prepare(name, query.query, query.types)
         self._done()
         statement = _Statement(name, query, Transformer(self._cursor))
@@ -199,7 +199,7 @@ class PreparedStatements:
 
     def _add(self, text: str, statement: _Statement | None) -> None:
         self._statements[text] = statement
-        if len(self._statements) > MOST:
+        if len(self._statements) > MAX_STATEMENTS:
             _, oldest = self._statements.popitem(last=False)
             if oldest is not None:
                 self._deallocate(oldest)
@@ -208,4 +208,4 @@ class PreparedStatements:
         if result.error_field(pq.DiagnosticField.SQLSTATE) is not None:
             return psycopg.errors.error_from_result(result)
         # The server sent nothing: libpq lost it. While writing, it does not yet take its connection for lost.
-        return self._lost(result.get_error_message())
+        return self._connection_lost(result.get_error_message())

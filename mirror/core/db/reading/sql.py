@@ -45,7 +45,7 @@ _GENERIC, _CUSTOM = "force_generic_plan", "force_custom_plan"
 _PREPARE_AFTER = 1
 
 # So often the limit is set again if the one before ends the statement that sets it.
-_TRIES = 20
+_ATTEMPTS = 20
 
 #: The setting that limits a statement's time, unless its reader names another. The budget of a request may
 #: leave less.
@@ -90,7 +90,7 @@ def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool =
     conditions: list[str] = []
     values: list[Any] = []
     if equal:
-        usable = [value for value in equal if not _beyond(value)]
+        usable = [value for value in equal if not _is_out_of_range(value)]
         if len(usable) == 1:
             conditions.append(f"{column} = %s")
             values.append(usable[0])
@@ -102,10 +102,10 @@ def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool =
     for operator, value in comparisons:
         if operator == "eq" and any_equal:
             continue
-        if not _beyond(value):
+        if not _is_out_of_range(value):
             conditions.append(f"{column} {_SYMBOLS[operator]} %s")
             values.append(value)
-        elif value is None or not _holds_for_all(operator, value):
+        elif value is None or not _is_always_true(operator, value):
             conditions.append("false")
     if months.is_time(column) and months.months():
         conditions += _months(column, comparisons)
@@ -113,44 +113,42 @@ def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool =
 
 
 def _months(column: str, comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return the months that comparisons of a time imply, in the text, where tables are divided by month."""
+    """Return the months that comparisons of a time imply, where tables are partitioned by month."""
     values: dict[str, list[int]] = {}
     for operator, value in comparisons:
-        if not _beyond(value):
+        if not _is_out_of_range(value):
             values.setdefault(operator, []).append(value)
     equal = values.get("eq", [])
     lower = [min(equal, default=MIN_INT64), *values.get("gt", ()), *values.get("gte", ())]
     upper = [max(equal, default=MAX_INT64), *values.get("lt", ()), *values.get("lte", ())]
-    return months.implied(column, max(lower), min(upper))
+    return months.implied_conditions(column, max(lower), min(upper))
 
 
-def _beyond(value: Any) -> bool:
-    """Return whether no column can hold the value."""
+def _is_out_of_range(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not MIN_INT64 <= value <= MAX_INT64)
 
 
-def _holds_for_all(operator: str, value: int) -> bool:
+def _is_always_true(operator: str, value: int) -> bool:
     return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
 
 
 # What reads instead, from replicas, in a process that does so.
-_other_fetch: "Callable[[str, Values, str], list[Row]] | None" = None
+_fetcher: "Callable[[str, Values, str], list[Row]] | None" = None
 
 
-def fetch_by(other: "Callable[[str, Values, str], list[Row]] | None") -> None:
-    """Have `fetch` do what this function does; with None, as it does by itself."""
-    global _other_fetch
-    _other_fetch = other
+def set_fetcher(fetcher: "Callable[[str, Values, str], list[Row]] | None") -> None:
+    """Have `fetch` call this function; with None, read by itself."""
+    global _fetcher
+    _fetcher = fetcher
 
 
-def reads_elsewhere() -> bool:
-    """Return whether `fetch` reads from replicas."""
-    return _other_fetch is not None
+def reads_replicas() -> bool:
+    return _fetcher is not None
 
 
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
-    read = _other_fetch or fetch_here
+    read = _fetcher or fetch_local
     try:
         return read(statement, values, timeout)
     except psycopg.errors.QueryCanceled:
@@ -163,13 +161,13 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
         return read(statement, values, timeout)
 
 
-def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
+def fetch_local(statement: str, values: Values, timeout: str) -> list[Row]:
     """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
     own = request_scheduler.own_connection()
     lease: ConnectionLease | None = own.lease
     if lease is not None and lease.interrupted:
-        request_scheduler.go_on(lease)
-        return fetch_here(statement, values, timeout)
+        request_scheduler.resume(lease)
+        return fetch_local(statement, values, timeout)
     if own.connection is None:
         own.ensure_connection()
     try:
@@ -177,8 +175,8 @@ def fetch_here(statement: str, values: Values, timeout: str) -> list[Row]:
     except psycopg.OperationalError:
         is_closed = own.connection.closed
         if lease is not None and lease.interrupted and not (own.in_atomic_block or is_closed):
-            request_scheduler.go_on(lease)
-            return fetch_here(statement, values, timeout)
+            request_scheduler.resume(lease)
+            return fetch_local(statement, values, timeout)
         own.errors_occurred = True
         if own.in_atomic_block or not is_closed:
             raise
@@ -224,12 +222,12 @@ def read(
 def _read(
     own: "DatabaseWrapper", session: "DatabaseWrapper", statement: str, values: Values, timeout: str
 ) -> list[Row]:
-    cursor = cursor_of(session, timeout)
+    cursor = reading_cursor(session, timeout)
     lease: ConnectionLease | None = own.lease
     if lease is not None:
-        lease.reading = True
+        lease.is_reading = True
         if session is not own:
-            lease.reads = session
+            lease.replica = session
     rows: list[Row] | None = None
     try:
         if not own.in_atomic_block and (lease is not None or session is not own):
@@ -245,7 +243,7 @@ def _read(
         return rows
     finally:
         if lease is not None:
-            lease.reading = False
+            lease.is_reading = False
 
 
 def fetch_one(statement: str, values: Values = ()) -> Row | None:
@@ -254,7 +252,7 @@ def fetch_one(statement: str, values: Values = ()) -> Row | None:
     return rows[0] if rows else None
 
 
-def cursor_of(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
+def reading_cursor(wrapper: "DatabaseWrapper", timeout: str) -> psycopg.Cursor[Row]:
     """Return the connection's cursor for reading; making one costs as much as a small query."""
     connection = wrapper.connection
     seconds: float = config.value(timeout)
@@ -297,7 +295,7 @@ def new_cursor(connection: psycopg.Connection[Row], milliseconds: str) -> psycop
 
 def _limit(wrapper: "DatabaseWrapper", cursor: psycopg.Cursor[Row], milliseconds: str) -> None:
     """Set the time that statements may take. The time that counted before may be too short even for this."""
-    for last in (False,) * _TRIES + (True,):
+    for last in (False,) * _ATTEMPTS + (True,):
         try:
             cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
             return

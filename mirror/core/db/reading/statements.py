@@ -45,7 +45,7 @@ def end() -> list[Noted]:
 def noted_by_django(
     execute: Callable[..., Any], text: str, values: Any, many: bool, context: dict[str, Any]
 ) -> Any:
-    """Note what Django's own cursor does, such as for the admin, whose values may be secret."""
+    """Record the statements of Django's own cursor, such as the admin's, whose values may be secret."""
     if local.noted is None:
         return execute(text, values, many, context)
     began, rows = monotonic(), None

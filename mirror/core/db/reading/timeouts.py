@@ -32,8 +32,8 @@ def use(timeouts: Mapping[str, str]) -> None:
 def statement() -> tuple[str, list[str]] | None:
     """Return what sets the timeouts of a connection; None if there are none."""
     milliseconds = {name: round(config.value(setting) * 1000) for name, setting in _of_process.items()}
-    wanted = {name: number for name, number in milliseconds.items() if number}
-    if not wanted:
+    limits = {name: number for name, number in milliseconds.items() if number}
+    if not limits:
         return None
-    calls = ", ".join("set_config(%s, %s, false)" for _ in wanted)
-    return f"select {calls}", [text for name, number in wanted.items() for text in (name, str(number))]
+    calls = ", ".join("set_config(%s, %s, false)" for _ in limits)
+    return f"select {calls}", [text for name, number in limits.items() for text in (name, str(number))]

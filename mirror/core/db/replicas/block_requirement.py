@@ -1,7 +1,7 @@
 """Block requirements: the newest block that an answer rests on, and the one it must not be older than.
 
-A client that gives the block of an answer back with its next request never gets an older state. The node
-itself never goes back for those who give none.
+A client that sends the block of an answer with its next request never gets an older state. Without it, the
+node's answers never go back either.
 """
 
 import threading
@@ -11,7 +11,7 @@ from typing import Protocol
 from mirror.core import config
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas.servers import Server
-from mirror.core.db.replicas.shared_state import NO_BLOCK, Board
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Scoreboard
 from mirror.core.db.scheduling import request_scheduler
 
 PATIENCE = "db.readPatience"
@@ -19,7 +19,7 @@ PATIENCE = "db.readPatience"
 # Index: the primary key (consensus_end).
 LATEST = "select index from record_file order by consensus_end desc limit 1"
 
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 # Requests of a process that wait for a block: each has a thread.
 _MAX_WAITING = 16
 _waiting = threading.BoundedSemaphore(_MAX_WAITING)
@@ -28,7 +28,7 @@ _waiting = threading.BoundedSemaphore(_MAX_WAITING)
 class ReplicaReader(Protocol):
     """What reads from replicas."""
 
-    board: Board
+    scoreboard: Scoreboard
     servers: list[Server]
 
     @property
@@ -46,10 +46,10 @@ reader: ReplicaReader | None = None
 class BlockNotAvailable(Exception):
     """No server of the database has the block that a client has seen elsewhere."""
 
-    def __init__(self, wanted: int, newest: int) -> None:
-        self.wanted, self.newest = wanted, newest
+    def __init__(self, block: int, newest: int) -> None:
+        self.block, self.newest = block, newest
         last = f"the last one is {newest}" if newest > NO_BLOCK else "there is none yet"
-        super().__init__(f"Block {wanted} is not loaded here yet: {last}. Ask again soon")
+        super().__init__(f"Block {block} is not loaded here yet: {last}. Ask again soon")
 
 
 class BlockRequirement:
@@ -59,13 +59,13 @@ class BlockRequirement:
         self.since, self.newest = since, NO_BLOCK
         self._oldest: int | None = None
 
-    def rest_on(self, block: int) -> None:
-        """Note the block of what was read; it never falls."""
+    def record_read(self, block: int) -> None:
+        """Record the block of a read; it never falls."""
         if self._oldest is None:
             self._oldest = block
         self.newest = max(self.newest, block)
 
-    def rests_on_one(self, newest: int) -> bool:
+    def is_consistent(self, newest: int) -> bool:
         """Return whether all of an answer is as new as the block of its header."""
         return self._oldest is None or self._oldest == newest
 
@@ -85,19 +85,18 @@ def begin(since: int = NO_BLOCK) -> BlockRequirement:
     requirement = _local.requirement = BlockRequirement(since)
     if since > NO_BLOCK:
         if reader is None:
-            requirement.rest_on(_wait_for(since))
+            requirement.record_read(_wait_for(since))
         else:
             reader.wait_for(since)
     return requirement
 
 
-def go_on(since: int) -> None:
-    """Go on with a request of another process, which has waited for the block `since`."""
+def resume(since: int) -> None:
+    """Resume a request of another process, which has waited for the block `since`."""
     _local.requirement = BlockRequirement(since)
 
 
 def end() -> None:
-    """End the request of this thread."""
     _local.requirement = None
 
 
@@ -118,9 +117,9 @@ def latest() -> int:
     return NO_BLOCK if row is None else int(row[0])
 
 
-def answered() -> int:
-    """Return the newest block that any process of the node has answered from, as far as replicas need it."""
-    return NO_BLOCK if reader is None else reader.board.answered
+def newest_answered() -> int:
+    """Return the newest block that any process has answered from; NO_BLOCK without replicas."""
+    return NO_BLOCK if reader is None else reader.scoreboard.newest_answered
 
 
 def newest_read() -> int:
@@ -130,9 +129,9 @@ def newest_read() -> int:
 
 def _wait_for(block: int) -> int:
     """Wait until the only server has a block; return its last one. Errors: those of `begin`."""
-    patience = BlockWait(block)
+    wait = BlockWait(block)
     while (last := latest()) < block:
-        patience.wait(last)
+        wait.wait(last)
     return last
 
 
@@ -148,7 +147,7 @@ class BlockWait:
         if time.monotonic() >= self._until or not _waiting.acquire(blocking=False):
             raise BlockNotAvailable(self._block, last)
         try:
-            with request_scheduler.left():
-                time.sleep(_LOOK_SECONDS)
+            with request_scheduler.released():
+                time.sleep(_POLL_SECONDS)
         finally:
             _waiting.release()

@@ -20,7 +20,7 @@ from mirror.core.db.availability import outage
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement, servers, shared_state, watermark
 from mirror.core.db.replicas.servers import Server
-from mirror.core.db.replicas.shared_state import NO_BLOCK, Board, State
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Scoreboard, State
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import database
 
@@ -33,11 +33,11 @@ _REPEATABLE = "select set_config('default_transaction_isolation', 'repeatable re
 # A replica conflicts with the replay of changes, or its session waits for that in a circle.
 _CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 # Replicas are milliseconds behind: so long to wait for one before the primary is used.
-_PAUSES = (0.0, 0.002, 0.005)
+_RETRY_PAUSES = (0.0, 0.002, 0.005)
 _NO_PAUSE_SECONDS = 0.1
 
 
-class _NoAnswer(Exception):
+class _ServerUnavailable(Exception):
     """A server has not answered; its cause says why."""
 
     def __init__(self, *, conflict: bool) -> None:
@@ -48,9 +48,9 @@ class _NoAnswer(Exception):
 class Reader:
     """Reads for the requests of a process. The last server is the primary."""
 
-    def __init__(self, the_servers: list[Server], the_board: Board) -> None:
-        self.servers, self.board = the_servers, the_board
-        self._replicas, self._primary = the_servers[:-1], the_servers[-1]
+    def __init__(self, all_servers: list[Server], scoreboard: Scoreboard) -> None:
+        self.servers, self.scoreboard = all_servers, scoreboard
+        self._replicas, self._primary = all_servers[:-1], all_servers[-1]
         self._newest_read = NO_BLOCK
         self._no_pause_until = 0.0
         # Each connection of this process prefers another replica, and those of other processes again others.
@@ -59,35 +59,35 @@ class Reader:
     @property
     def newest_read(self) -> int:
         """The newest block that this process has read, apart from those that were lost."""
-        return min(self._newest_read, self.board.answered)
+        return min(self._newest_read, self.scoreboard.newest_answered)
 
     def fetch(self, statement: str, values: "Values", timeout: str) -> "list[Row]":
         """Return all rows of a statement. Errors: BlockNotAvailable, psycopg.Error, DatabaseError."""
         if request_scheduler.own_connection().in_atomic_block:
-            return sql.fetch_here(statement, values, timeout)
+            return sql.fetch_local(statement, values, timeout)
         requirement = block_requirement.current()
-        patience: block_requirement.BlockWait | None = None
+        wait: block_requirement.BlockWait | None = None
         while True:
-            needed = max(requirement.since, requirement.newest, self.board.answered)
+            needed = max(requirement.since, requirement.newest, self.scoreboard.newest_answered)
             newest, failure = NO_BLOCK, None
-            choices, asked = self._choices(needed), set()
-            while (server := next(choices, None)) is not None:
-                if server.place in asked:
+            candidates, queried = self._candidates(needed), set()
+            while (server := next(candidates, None)) is not None:
+                if server.number in queried:
                     continue
-                asked.add(server.place)
+                queried.add(server.number)
                 try:
-                    block, rows = self._asked(server, statement, values, timeout)
-                except _NoAnswer as error:
+                    block, rows = self._query(server, statement, values, timeout)
+                except _ServerUnavailable as error:
                     failure = failure or error
-                    if error.conflict and self.board.state(self._primary.place) != State.AWAY:
-                        choices = chain([self._primary], choices)
+                    if error.conflict and self.scoreboard.state(self._primary.number) != State.AWAY:
+                        candidates = chain([self._primary], candidates)
                     continue
-                if self.board.block(server.place) != block:
-                    self.board.note(server.place, block)
+                if self.scoreboard.block(server.number) != block:
+                    self.scoreboard.set_block(server.number, block)
                 if block >= needed:
-                    requirement.rest_on(block)
+                    requirement.record_read(block)
                     self._newest_read = max(self._newest_read, block)
-                    self.board.answer_from(block)
+                    self.scoreboard.record_answered(block)
                     return rows
                 newest = max(newest, block)
             if failure is not None and newest == NO_BLOCK:
@@ -96,71 +96,72 @@ class Reader:
                     # For the client it is an outage like others.
                     raise psycopg.OperationalError(str(failure.__cause__)) from failure.__cause__
                 raise failure.__cause__
-            patience = patience or block_requirement.BlockWait(needed)
-            patience.wait(newest)
+            wait = wait or block_requirement.BlockWait(needed)
+            wait.wait(newest)
 
     def wait_for(self, block: int) -> None:
         """Wait until a server has a block. Where no server answers, statements fail.
 
         Errors: BlockNotAvailable, TooManySlowRequests, ClientDisconnected.
         """
-        patience: block_requirement.BlockWait | None = None
-        while answering := [each for each in self.servers if self.board.state(each.place) != State.AWAY]:
-            if any(self.board.block(each.place) >= block for each in answering):
+        wait: block_requirement.BlockWait | None = None
+        while available := [
+            each for each in self.servers if self.scoreboard.state(each.number) != State.AWAY
+        ]:
+            if any(self.scoreboard.block(each.number) >= block for each in available):
                 return
             # The primary has it first.
             newest = NO_BLOCK
-            for each in reversed(answering):
-                newest = max(newest, self._block(each))
+            for each in reversed(available):
+                newest = max(newest, self._query_block(each))
                 if newest >= block:
                     return
-            patience = patience or block_requirement.BlockWait(block)
-            patience.wait(newest)
+            wait = wait or block_requirement.BlockWait(block)
+            wait.wait(newest)
 
-    def _choices(self, needed: int) -> Iterator[Server]:
-        """Yield the servers in the order in which to ask them; some may come twice."""
-        known = self.board
+    def _candidates(self, needed: int) -> Iterator[Server]:
+        """Yield the servers in the order to try them; some may come twice."""
+        scoreboard = self.scoreboard
         own = request_scheduler.own_connection()
         if own.preferred is None:
             own.preferred = next(self._number) % len(self._replicas)
         replicas = self._replicas[own.preferred :] + self._replicas[: own.preferred]
         for each in replicas:
-            if known.state(each.place) <= State.WELL and known.block(each.place) >= needed:
+            if scoreboard.state(each.number) <= State.WELL and scoreboard.block(each.number) >= needed:
                 yield each
         if time.monotonic() >= self._no_pause_until:
-            for pause in _PAUSES:
+            for pause in _RETRY_PAUSES:
                 time.sleep(pause)
                 for each in replicas:
-                    if known.state(each.place) <= State.WELL and self._block(each) >= needed:
+                    if scoreboard.state(each.number) <= State.WELL and self._query_block(each) >= needed:
                         yield each
             # None has caught up. Others need not wait for that just as long.
             self._no_pause_until = time.monotonic() + _NO_PAUSE_SECONDS
-        if known.state(self._primary.place) != State.AWAY:
+        if scoreboard.state(self._primary.number) != State.AWAY:
             yield self._primary
         # Nothing better is left. What is said to be away may be back.
-        yield from sorted(self.servers, key=lambda each: known.state(each.place))
+        yield from sorted(self.servers, key=lambda each: scoreboard.state(each.number))
 
-    def _block(self, server: Server) -> int:
-        """Return the newest block of a server that answers."""
+    def _query_block(self, server: Server) -> int:
         try:
-            block, _ = self._asked(server, "select 1", (), sql.TIMEOUT)
-        except _NoAnswer:
+            block, _ = self._query(server, "select 1", (), sql.TIMEOUT)
+        except _ServerUnavailable:
             return NO_BLOCK
-        self.board.note(server.place, block)
+        self.scoreboard.set_block(server.number, block)
         return block
 
     # ONE SERVER
 
-    def _asked(
+    def _query(
         self, server: Server, statement: str, values: "Values", timeout: str
     ) -> "tuple[int, list[Row]]":
-        """Return the newest block that a server has, and the rows; try twice. Errors: _NoAnswer."""
+        """Return the newest block of a server, and the rows; try twice. Errors: _ServerUnavailable."""
         is_last = False
         while True:
             own = request_scheduler.own_connection()
             lease = own.lease
             if lease is not None and lease.interrupted:
-                request_scheduler.go_on(lease)
+                request_scheduler.resume(lease)
                 continue
             session: DatabaseWrapper | None = None
             try:
@@ -183,18 +184,18 @@ class Reader:
                 # A server that can't be connected to is not tried again; one that has restarted is.
                 if is_last or (session is None and not has_conflict):
                     if not has_conflict:
-                        self.board.avoid(server.place)
-                    raise _NoAnswer(conflict=has_conflict) from error
+                        self.scoreboard.mark_unavailable(server.number)
+                    raise _ServerUnavailable(conflict=has_conflict) from error
                 is_last = True
 
     def _session(self, own: "DatabaseWrapper", server: Server) -> "DatabaseWrapper":
         """Return the connection to a server that goes with that of a lease. Errors: OperationalError."""
         if own.sessions is None:
             own.sessions = {}
-        session = own.sessions.get(server.place)
+        session = own.sessions.get(server.number)
         if session is None:
-            session = own.sessions[server.place] = cast("DatabaseWrapper", servers.connection_to(server))
-            session.is_gone = partial(self.board.is_given_up, server.place)
+            session = own.sessions[server.number] = cast("DatabaseWrapper", servers.connection_to(server))
+            session.is_gone = partial(self.scoreboard.is_unavailable, server.number)
             session.first = block_requirement.LATEST
         if session.connection is None:
             session.prepared = None
@@ -208,23 +209,23 @@ class Reader:
         return session
 
 
-def made() -> int:
+def create_scoreboard() -> int:
     """Make the memory that processes share, in the one that starts the others. Errors: InvalidSetting."""
-    return shared_state.made(len(servers.configured()))
+    return shared_state.create(len(servers.configured()))
 
 
-def use(file: int | None) -> None:
-    """Have this process read from replicas if there are any, with the memory of `made`."""
+def use_replicas(file: int | None) -> None:
+    """Have this process read from replicas if there are any, with the memory of `create_scoreboard`."""
     if file is None:
         return
-    found = servers.configured()
-    if not found:
-        watermark.board = Board(file, 0)
+    all_servers = servers.configured()
+    if not all_servers:
+        watermark.scoreboard = Scoreboard(file, 0)
         return
-    block_requirement.reader = reader = Reader(found, Board(file, len(found)))
-    sql.fetch_by(reader.fetch)
+    block_requirement.reader = reader = Reader(all_servers, Scoreboard(file, len(all_servers)))
+    sql.set_fetcher(reader.fetch)
 
 
-def shared() -> Any:
+def scoreboard_file() -> Any:
     """Return the file of the memory that this process uses, if it does."""
-    return None if block_requirement.reader is None else block_requirement.reader.board.file
+    return None if block_requirement.reader is None else block_requirement.reader.scoreboard.file

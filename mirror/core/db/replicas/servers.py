@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config
-from mirror.core.config.database import replicas_of
+from mirror.core.config.database import parse_replicas
 from mirror.core.db.reading import bounded_query
 
 SETTING = "db.read"
@@ -18,7 +18,7 @@ _UNCONFIRMED_MILLISECONDS = 3000
 class Server(NamedTuple):
     """A replica, or the primary; `settings` are Django's of a connection to it."""
 
-    place: int
+    number: int
     name: str
     settings: Mapping[str, Any]
     is_primary: bool
@@ -37,8 +37,8 @@ def configured() -> list[Server]:
     if not are_configured():
         return []
     primary = connections.settings[DEFAULT_DB_ALIAS]
-    replicas = replicas_of(config.value(SETTING), config.described(SETTING).variable, primary)
-    servers = [Server(place, _name(each), each, False) for place, each in enumerate(replicas)]
+    replicas = parse_replicas(config.value(SETTING), config.lookup(SETTING).variable, primary)
+    servers = [Server(number, _name(each), each, False) for number, each in enumerate(replicas)]
     return [*servers, Server(len(servers), "primary", primary, True)]
 
 

@@ -1,4 +1,4 @@
-"""What the processes of a node know of its database's servers, in memory that they share.
+"""The states of the database's servers, in memory that the processes of a node share.
 
 It holds the newest block that any of them has answered from, and of each server its state and the newest
 block it is known to have. Each number is written at once; only the newest answered one needs a lock, as it
@@ -16,11 +16,11 @@ from typing import NamedTuple
 _CELL = 8
 # Of the node: the newest block answered from, when the servers were last looked at, and when an answer was
 # last computed.
-_ANSWERED, _LOOKED, _COMPUTED = range(3)
-_OF_NODE = 3
+_ANSWERED, _CHECKED, _COMPUTED = range(3)
+_NODE_CELLS = 3
 # Of each server.
-_STATE, _BLOCK, _LAG, _GIVEN_UP = range(4)
-_OF_SERVER = 4
+_STATE, _BLOCK, _LAG, _UNAVAILABLE = range(4)
+_SERVER_CELLS = 4
 #: A database without any block.
 NO_BLOCK = -1
 # The bytes of the file that processes lock.
@@ -28,7 +28,7 @@ _ANSWERED_LOCK, _WATCHER_LOCK = range(2)
 
 
 class State(IntEnum):
-    """A server, by what was last known of it."""
+    """The last known state of a server."""
 
     UNKNOWN = 0
     WELL = 1
@@ -37,42 +37,40 @@ class State(IntEnum):
     AWAY = 3
 
 
-class Known(NamedTuple):
-    """What is known of a server: `lag` is in seconds."""
+class ServerStatus(NamedTuple):
+    """The last known status of a server: `lag` is in seconds."""
 
     state: State
     block: int
     lag: float
 
 
-def made(servers: int) -> int:
+def create(servers: int) -> int:
     """Make the memory for so many servers, in the process that starts the others; return its file."""
     file = os.memfd_create("replicas")
-    os.ftruncate(file, (_OF_NODE + _OF_SERVER * servers) * _CELL)
-    board = Board(file, servers)
-    board.forget_answered(NO_BLOCK)
-    for place in range(servers):
-        board.note(place, NO_BLOCK)
+    os.ftruncate(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL)
+    scoreboard = Scoreboard(file, servers)
+    scoreboard.reset_answered(NO_BLOCK)
+    for server in range(servers):
+        scoreboard.set_block(server, NO_BLOCK)
     return file
 
 
-class Board:
-    """The memory of `made`, in a process."""
+class Scoreboard:
+    """The memory of `create`, in a process."""
 
     def __init__(self, file: int, servers: int) -> None:
         self.file = file
-        self._cells = memoryview(mmap.mmap(file, (_OF_NODE + _OF_SERVER * servers) * _CELL)).cast("q")
+        self._cells = memoryview(mmap.mmap(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL)).cast("q")
         self._lock = threading.Lock()
 
     # ANSWERS
 
     @property
-    def answered(self) -> int:
-        """The newest block that any process has answered from."""
+    def newest_answered(self) -> int:
         return self._cells[_ANSWERED]
 
-    def answer_from(self, block: int) -> None:
-        """Note that an answer rests on a block."""
+    def record_answered(self, block: int) -> None:
         if block <= self._cells[_ANSWERED]:
             return
         with self._lock:
@@ -83,58 +81,55 @@ class Board:
             finally:
                 fcntl.lockf(self.file, fcntl.LOCK_UN, 1, _ANSWERED_LOCK)
 
-    def forget_answered(self, block: int) -> None:
-        """Go back to a block: no server has what was answered from."""
+    def reset_answered(self, block: int) -> None:
+        """Reset to a block: no server has the newest answered one."""
         self._cells[_ANSWERED] = block
 
-    def computed(self) -> None:
-        """Note that an answer has been computed."""
+    def record_computed(self) -> None:
         self._cells[_COMPUTED] = time.monotonic_ns()
 
     @property
-    def is_looked_after(self) -> bool:
+    def is_current(self) -> bool:
         """Whether no answer has been computed since the servers were last looked at."""
-        return self._cells[_COMPUTED] <= self._cells[_LOOKED]
+        return self._cells[_COMPUTED] <= self._cells[_CHECKED]
 
     @property
-    def seconds_since_look(self) -> float:
-        return (time.monotonic_ns() - self._cells[_LOOKED]) / 1e9
+    def seconds_since_check(self) -> float:
+        return (time.monotonic_ns() - self._cells[_CHECKED]) / 1e9
 
     # SERVERS
 
-    def of(self, place: int) -> Known:
-        """Return what is known of a server."""
-        cell = _OF_NODE + place * _OF_SERVER
-        state, block, lag, _ = self._cells[cell : cell + _OF_SERVER]
-        return Known(State(state), block, lag / 1000)
+    def status(self, server: int) -> ServerStatus:
+        first = _NODE_CELLS + server * _SERVER_CELLS
+        state, block, lag, _ = self._cells[first : first + _SERVER_CELLS]
+        return ServerStatus(State(state), block, lag / 1000)
 
-    def state(self, place: int) -> int:
-        return self._cells[_OF_NODE + place * _OF_SERVER + _STATE]
+    def state(self, server: int) -> int:
+        return self._cells[_NODE_CELLS + server * _SERVER_CELLS + _STATE]
 
-    def block(self, place: int) -> int:
-        return self._cells[_OF_NODE + place * _OF_SERVER + _BLOCK]
+    def block(self, server: int) -> int:
+        return self._cells[_NODE_CELLS + server * _SERVER_CELLS + _BLOCK]
 
-    def note(self, place: int, block: int) -> None:
-        """Note the newest block of a server."""
-        self._cells[_OF_NODE + place * _OF_SERVER + _BLOCK] = block
+    def set_block(self, server: int, block: int) -> None:
+        self._cells[_NODE_CELLS + server * _SERVER_CELLS + _BLOCK] = block
 
-    def judge(self, place: int, state: State, lag: float = 0.0) -> None:
-        """Note the state of a server, as the watcher finds it."""
-        cell = _OF_NODE + place * _OF_SERVER
-        self._cells[cell + _STATE], self._cells[cell + _LAG] = state, round(lag * 1000)
-        self._cells[cell + _GIVEN_UP] = state is State.AWAY
+    def set_state(self, server: int, state: State, lag: float = 0.0) -> None:
+        """Record the state of a server, as the watcher finds it."""
+        first = _NODE_CELLS + server * _SERVER_CELLS
+        self._cells[first + _STATE], self._cells[first + _LAG] = state, round(lag * 1000)
+        self._cells[first + _UNAVAILABLE] = state is State.AWAY
 
-    def avoid(self, place: int) -> None:
+    def mark_unavailable(self, server: int) -> None:
         """Take a failed server out of rotation until a health check passes."""
-        self._cells[_OF_NODE + place * _OF_SERVER + _STATE] = State.AWAY
+        self._cells[_NODE_CELLS + server * _SERVER_CELLS + _STATE] = State.AWAY
 
-    def is_given_up(self, place: int) -> bool:
+    def is_unavailable(self, server: int) -> bool:
         """Return whether a server is unavailable, so that waiting for it is needless."""
-        return bool(self._cells[_OF_NODE + place * _OF_SERVER + _GIVEN_UP])
+        return bool(self._cells[_NODE_CELLS + server * _SERVER_CELLS + _UNAVAILABLE])
 
     # WATCHING
 
-    def may_watch(self) -> bool:
+    def try_to_watch(self) -> bool:
         """Return whether this process is the one that watches the servers; another follows if it dies."""
         try:
             fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _WATCHER_LOCK)
@@ -142,5 +137,5 @@ class Board:
             return False
         return True
 
-    def looked(self) -> None:
-        self._cells[_LOOKED] = time.monotonic_ns()
+    def record_check(self) -> None:
+        self._cells[_CHECKED] = time.monotonic_ns()

@@ -6,42 +6,42 @@ Computed answers need it only as the least that they rest on, so one request in 
 
 from mirror.core.db.availability import outage
 from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.shared_state import NO_BLOCK, Board
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Scoreboard
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 
 _RECENT_SECONDS = 0.05
 
 #: What the processes share; `mirror.core.db.replicas.reading.use` sets it.
-board: Board | None = None
+scoreboard: Scoreboard | None = None
 
 
-def refreshed(*, for_cached: bool) -> int:
-    """Return the newest known block, which every answer computed from now on has; it may take a statement.
+def refresh(*, for_cached: bool) -> int:
+    """Return the newest known block, which every answer computed from now on has; it may run a statement.
 
     `for_cached`: no answer of any process may have a newer one. While the database is away it is the one
     known before.
     """
-    if board is None:
+    if scoreboard is None:
         return NO_BLOCK
     # What is answered without a lease needs no database, and does not wait for it.
-    if not request_scheduler.needs_none() and not (
-        board.is_looked_after if for_cached else board.seconds_since_look < _RECENT_SECONDS
+    if not request_scheduler.is_without_lease() and not (
+        scoreboard.is_current if for_cached else scoreboard.seconds_since_check < _RECENT_SECONDS
     ):
-        board.looked()
+        scoreboard.record_check()
         try:
-            board.answer_from(block_requirement.latest())
+            scoreboard.record_answered(block_requirement.latest())
         except (TooManySlowRequests, ClientDisconnected, *outage.ERRORS):
             pass
-    return board.answered
+    return scoreboard.newest_answered
 
 
-def computed() -> None:
+def record_computed() -> None:
     """Note that an answer has been computed, which may have a newer block than is known."""
-    if board is not None:
-        board.computed()
+    if scoreboard is not None:
+        scoreboard.record_computed()
 
 
-def admits(block: int) -> bool:
+def is_fresh(block: int) -> bool:
     """Return whether a cached answer of this block is as new as all answers of the node."""
-    return board is None or (board.is_looked_after and block >= board.answered)
+    return scoreboard is None or (scoreboard.is_current and block >= scoreboard.newest_answered)

@@ -27,16 +27,16 @@ _CANCEL_SECONDS = 1.0
 
 
 @dataclass(eq=False, slots=True)
-class Waiting:
+class QueuedWork:
     """Work that waits for a lease: a thread that does it already gets the lease by `handoff`.
 
-    If it `is_refused`, its first statement ends it.
+    If it `is_rejected`, its first statement ends it.
     """
 
     work: Work | None
     handoff: "SimpleQueue[ConnectionLease] | None" = None
-    is_refused: bool = False
-    until: float = math.inf
+    is_rejected: bool = False
+    deadline: float = math.inf
 
 
 class ConnectionLease:
@@ -50,29 +50,29 @@ class ConnectionLease:
         self.slot = slot
         self.work: Work | None = None
         self.began = 0.0
-        # Set by others: the work has to call `go_on` before its next statement.
-        self.interrupted = self.abandoned = self.refused = False
+        # Set by others: the work has to call `resume` before its next statement.
+        self.interrupted = self.abandoned = self.rejected = False
         #: The connection to a replica that it has read with, if any.
-        self.reads: DatabaseWrapper | None = None
+        self.replica: DatabaseWrapper | None = None
         #: Whether a statement of `mirror.core.db.reading.sql` runs, which may be cancelled.
-        self.reading = False
+        self.is_reading = False
         #: Whether the connection must not be used for other work.
-        self.spoiled = False
+        self.is_unusable = False
         self.meter = CpuMeter()
         # Held while the work is interrupted, so that it ends neither itself nor the statement of another.
         self.lock = threading.Lock()
 
-    def use_for(self, waiting: Waiting) -> None:
-        self.interrupted = self.refused = waiting.is_refused
-        self.abandoned = self.reading = False
-        # Others look at the work first, and then at these.
+    def use_for(self, queued: QueuedWork) -> None:
+        self.interrupted = self.rejected = queued.is_rejected
+        self.abandoned = self.is_reading = False
+        # Other threads read the work first, and then these.
         self.began = time.monotonic()
-        self.work = waiting.work
+        self.work = queued.work
 
     @property
     def session(self) -> "psycopg.Connection[Any] | None":
         """The connection to the server that it reads from."""
-        wrapper = self.connection if self.reads is None else self.reads
+        wrapper = self.connection if self.replica is None else self.replica
         return None if wrapper is None else wrapper.connection
 
     def interrupt(self) -> None:
@@ -81,30 +81,30 @@ class ConnectionLease:
         own = self.connection
         # The thread that works may be replacing one that is broken.
         session = None if own is None or own.in_atomic_block else self.session
-        if self.reading and session is not None:
+        if self.is_reading and session is not None:
             try:
                 session.cancel_safe(timeout=_CANCEL_SECONDS)
             except psycopg.Error as error:
                 # It may reach the server later, and would end the statement of another.
-                self.spoiled = True
+                self.is_unusable = True
                 log.warning("statement_not_cancelled", reason=str(error))
 
-    def shut(self) -> None:
+    def terminate(self) -> None:
         """End the work though its server may not even accept a cancellation; the caller holds the lock."""
-        self.abandoned = self.interrupted = self.spoiled = True
-        for wrapper in (self.connection, self.reads):
+        self.abandoned = self.interrupted = self.is_unusable = True
+        for wrapper in (self.connection, self.replica):
             if wrapper is not None and wrapper.connection is not None:
-                bounded_query.shut(wrapper.connection)
+                bounded_query.shut_down(wrapper.connection)
 
     def finish(self) -> None:
         """End the work, once no thread interrupts it any more."""
         with self.lock:
             self.work = None
-        for wrapper in (self.connection, self.reads):
+        for wrapper in (self.connection, self.replica):
             if wrapper is None:
                 continue
-            if self.spoiled:
+            if self.is_unusable:
                 wrapper.close()
             elif wrapper.errors_occurred:
                 wrapper.close_if_unusable_or_obsolete()
-        self.spoiled = False
+        self.is_unusable = False

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-_HERE = ("localhost", "127.0.0.1", "::1")
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 # How Linux names the clock of all threads of a process: see clock_getcpuclockid(3).
 _SHIFT, _OF_SCHEDULER = 3, 2
 
@@ -22,42 +22,41 @@ class CpuMeter:
         self._connection: psycopg.Connection[Any] | None = None
         self._clock: int | None = None
         # The clocks of the thread and of the connection, and their sum at the last lap.
-        self._began: tuple[int, int, float] | None = None
+        self._start: tuple[int, int, float] | None = None
 
     def begin(self, connection: psycopg.Connection[Any] | None) -> None:
-        """Begin to measure the time of this thread."""
         if connection is not self._connection:
             self._clock = None if connection is None else _clock(connection)
             self._connection = connection
-        self._began = None
+        self._start = None
         if self._clock is not None:
             thread = time.pthread_getcpuclockid(threading.get_ident())
             # Other threads read it: it is whole or not there.
             now = _since(thread, self._clock, 0.0)
-            self._began = None if now is None else (thread, self._clock, now)
+            self._start = None if now is None else (thread, self._clock, now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
         """Return the time since then, or since the last lap.
 
         It is None if it is unknown, or was spent with another connection.
         """
-        seconds = self.so_far() if connection is self._connection else None
-        if seconds is None or self._began is None:
+        seconds = self.elapsed() if connection is self._connection else None
+        if seconds is None or self._start is None:
             self.begin(connection)
             return None
-        thread, clock, began = self._began
-        self._began = thread, clock, began + seconds
+        thread, clock, start = self._start
+        self._start = thread, clock, start + seconds
         return seconds
 
-    def so_far(self) -> float | None:
+    def elapsed(self) -> float | None:
         """Return the time since then, if it is known; any thread may ask."""
-        began = self._began
-        return None if began is None else _since(*began)
+        start = self._start
+        return None if start is None else _since(*start)
 
 
-def _since(thread: int, clock: int, began: float) -> float | None:
+def _since(thread: int, clock: int, start: float) -> float | None:
     try:
-        return time.clock_gettime(thread) + time.clock_gettime(clock) - began
+        return time.clock_gettime(thread) + time.clock_gettime(clock) - start
     except OSError:
         # The thread or PostgreSQL's process has ended.
         return None
@@ -67,7 +66,7 @@ def _clock(connection: psycopg.Connection[Any]) -> int | None:
     """Return the clock of the processor time of a connection's process, if that runs on this machine."""
     try:
         info = connection.info
-        if not (info.host.startswith("/") or info.host in _HERE):
+        if not (info.host.startswith("/") or info.host in _LOCAL_HOSTS):
             return None
         if not Path(f"/proc/{info.backend_pid}/cmdline").read_bytes().startswith(b"postgres"):
             # It runs in a container, where its number means another one.

@@ -24,7 +24,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
 from mirror.core.db.reading import budget
-from mirror.core.db.scheduling.connection_lease import ConnectionLease, Waiting, Work
+from mirror.core.db.scheduling.connection_lease import ConnectionLease, QueuedWork, Work
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ log = logs.logger("mirror.db")
 
 # A request whose processor time exceeds this part of the time after which it is slow is so, too. Where others
 # keep the processors busy, a quick one may take much longer than that.
-PROCESSOR_PART = 0.1
+CPU_SHARE = 0.1
 # The interval between two checks for slow requests: while idle and at most; and checks per slow limit.
-_LOOK_SECONDS, _LOOKS = 0.025, 2
+_CHECK_SECONDS, _CHECKS = 0.025, 2
 # Slow requests that wait for others, and the setting for how long; idle threads that are reused.
-_MAX_SLOW_WAITING, _SLOW_WAIT, _MAX_RESTING = 64, "rest.db.statementTimeout", 8
+_MAX_SLOW_WAITING, _SLOW_WAIT, _MAX_IDLE = 64, "rest.db.statementTimeout", 8
 
 
 class TooManySlowRequests(Exception):
@@ -52,7 +52,7 @@ class ClientDisconnected(Exception):
 class _Local(threading.local):
     scheduler: "RequestScheduler"
     lease: ConnectionLease | None = None
-    needs_none = False
+    is_without_lease = False
 
 
 _local = _Local()
@@ -78,16 +78,16 @@ class RequestScheduler:
         self._slots = list(slots)
         self._slot_wanted = threading.Condition(self._lock)
         # Connections of slow leases that have ended.
-        self._spare: list[DatabaseWrapper] = []
+        self._spare_connections: list[DatabaseWrapper] = []
         # First come, first served.
-        self._waiting: deque[Waiting] = deque()
-        self._slow_waiting: deque[Waiting] = deque()
-        self._resting: list[SimpleQueue[ConnectionLease]] = []
+        self._waiting: deque[QueuedWork] = deque()
+        self._slow_waiting: deque[QueuedWork] = deque()
+        self._idle: list[SimpleQueue[ConnectionLease]] = []
         self._used: set[ConnectionLease] = set()
 
     def submit(self, work: Work, *, slow: bool = False) -> None:
         """Have a thread do the work once it has a lease: that of a slow request if the work is slow."""
-        self._grant_or_queue(Waiting(work), slow=slow)
+        self._grant_or_queue(QueuedWork(work), slow=slow)
 
     @property
     def waiting(self) -> int:
@@ -96,14 +96,13 @@ class RequestScheduler:
 
     @property
     def slow_waiting(self) -> int:
-        """The number of slow requests that wait for others."""
         return len(self._slow_waiting)
 
     def in_use(self, *, slow: bool) -> int:
         """Return how many leases are in use."""
         return sum((lease.slot is not None) is slow for lease in list(self._used))
 
-    def used_for(self, seconds: float) -> list[tuple[ConnectionLease, Work]]:
+    def leases_in_use_for(self, seconds: float) -> list[tuple[ConnectionLease, Work]]:
         """Return the leases that have been used for so long, with what they are used for."""
         latest = time.monotonic() - seconds
         return [(lease, work) for lease in list(self._used) if lease.began < latest and (work := lease.work)]
@@ -115,56 +114,56 @@ class RequestScheduler:
                 lease.abandoned = True
                 lease.interrupt()
 
-    def shut(self, work: Work) -> None:
+    def terminate(self, work: Work) -> None:
         """End work without a client whose server may not even accept a cancellation."""
-        for lease, its in self.used_for(0.0):
+        for lease, lease_work in self.leases_in_use_for(0.0):
             with lease.lock:
-                if its is work and lease.work is work:
-                    lease.shut()
+                if lease_work is work and lease.work is work:
+                    lease.terminate()
 
     # SLOW WORK
 
-    def look(self) -> float:
+    def check(self) -> float:
         """Make requests that take long slow ones, so that they hold up no quick ones; a repeated check."""
-        soon = self._slow_after * PROCESSOR_PART
-        for lease, work in self.used_for(soon):
+        cpu_limit = self._slow_after * CPU_SHARE
+        for lease, work in self.leases_in_use_for(cpu_limit):
             if lease.slot is None and not lease.interrupted and self._is_slow(lease):
                 self._make_slow(lease, work)
         if self._slow_waiting:
-            self._refuse_late()
-        return min(soon / _LOOKS, _LOOK_SECONDS) if self._used else _LOOK_SECONDS
+            self._reject_late()
+        return min(cpu_limit / _CHECKS, _CHECK_SECONDS) if self._used else _CHECK_SECONDS
 
     def _is_slow(self, lease: ConnectionLease) -> bool:
         if time.monotonic() - lease.began > self._slow_after:
             return True
-        return (lease.meter.so_far() or 0.0) > self._slow_after * PROCESSOR_PART
+        return (lease.meter.elapsed() or 0.0) > self._slow_after * CPU_SHARE
 
     def _make_slow(self, lease: ConnectionLease, work: Work) -> None:
         with lease.lock:
             if lease.work is not work:
                 return
             with self._lock:
-                instead = self._slow_lease()
-                if instead is not None:
-                    lease.slot, instead.slot = instead.slot, None
+                replacement = self._slow_lease()
+                if replacement is not None:
+                    lease.slot, replacement.slot = replacement.slot, None
                 elif not self._waiting:
                     return
-            if instead is None:
+            if replacement is None:
                 lease.interrupt()
                 return
-        self._hand_on(instead)
+        self._hand_over(replacement)
 
     def _slow_lease(self) -> ConnectionLease | None:
         """Return the lease of a slow request if there is one at once. The caller holds the lock."""
         if not self._slow_waiting:
             for slot in self._slots:
-                if slot.take_at_once():
+                if slot.try_acquire():
                     self._slots.remove(slot)
-                    return self._lease_of(slot)
+                    return self._slot_lease(slot)
         return None
 
-    def _lease_of(self, slot: SlowRequestSlot) -> ConnectionLease:
-        return ConnectionLease(self._spare.pop() if self._spare else None, slot)
+    def _slot_lease(self, slot: SlowRequestSlot) -> ConnectionLease:
+        return ConnectionLease(self._spare_connections.pop() if self._spare_connections else None, slot)
 
     def serve_slot(self, slot: SlowRequestSlot) -> float:
         """Wait until slow work waits, and then for a slot for it; a repeated check."""
@@ -172,63 +171,63 @@ class RequestScheduler:
             self._slot_wanted.wait_for(lambda: self._slow_waiting and slot in self._slots)
             self._slots.remove(slot)
         try:
-            slot.take()
+            slot.acquire()
         except BaseException:
             with self._lock:
                 self._slots.append(slot)
             raise
         with self._lock:
-            lease = self._lease_of(slot)
-        self._hand_on(lease)
+            lease = self._slot_lease(slot)
+        self._hand_over(lease)
         return 0.0
 
-    def _refuse_late(self) -> None:
-        """Let slow work that has waited for too long end at its first statement."""
+    def _reject_late(self) -> None:
+        """Reject slow work that has waited for too long: it ends at its first statement."""
         now = time.monotonic()
         while True:
             # One by one: an error leaves the others for the next look.
             with self._lock:
-                late = next((each for each in self._slow_waiting if each.until < now), None)
+                late = next((queued for queued in self._slow_waiting if queued.deadline < now), None)
                 if late is None:
                     return
                 self._slow_waiting.remove(late)
-                late.is_refused = True
+                late.is_rejected = True
             self._grant_or_queue(late, slow=False)
 
     # LEASES
 
-    def _grant_or_queue(self, waiting: Waiting, *, slow: bool) -> None:
+    def _grant_or_queue(self, queued: QueuedWork, *, slow: bool) -> None:
         """Grant a free lease, or one later. Slow work is refused if too much of it waits."""
         with self._lock:
             lease = self._slow_lease() if slow else None
             if slow and lease is None:
                 if len(self._slow_waiting) < _MAX_SLOW_WAITING:
-                    waiting.until = time.monotonic() + config.value(_SLOW_WAIT)
-                    self._slow_waiting.append(waiting)
+                    queued.deadline = time.monotonic() + config.value(_SLOW_WAIT)
+                    self._slow_waiting.append(queued)
                     self._slot_wanted.notify_all()
                     return
-                waiting.is_refused = True
+                queued.is_rejected = True
             if lease is None and not self._free:
-                self._waiting.append(waiting)
+                self._waiting.append(queued)
                 return
             lease = lease or self._free.pop()
-        self._grant(lease, waiting)
+        self._grant(lease, queued)
 
-    def _hand_on(self, lease: ConnectionLease) -> None:
+    def _hand_over(self, lease: ConnectionLease) -> None:
         """Grant a lease to the next in its queue."""
         with self._lock:
             queue = self._waiting if lease.slot is None else self._slow_waiting
             if not queue:
-                self._put_back(lease)
+                self._return(lease)
                 return
-            following = queue.popleft()
-        self._grant(lease, following)
+            queued = queue.popleft()
+        self._grant(lease, queued)
 
-    def _grant(self, lease: ConnectionLease, waiting: Waiting) -> None:
+    def _grant(self, lease: ConnectionLease, queued: QueuedWork) -> None:
         """Let a thread work with a lease."""
-        lease.use_for(waiting)
+        lease.use_for(queued)
         with self._lock:
-            handoff = waiting.handoff or (self._resting.pop() if self._resting else None)
+            handoff = queued.handoff or (self._idle.pop() if self._idle else None)
         if handoff is not None:
             handoff.put(lease)
             return
@@ -238,17 +237,17 @@ class RequestScheduler:
             # There may be too many threads for one more. The lease is for whoever comes next.
             with self._lock:
                 lease.work = None
-                self._put_back(lease)
+                self._return(lease)
             raise
 
-    def _put_back(self, lease: ConnectionLease) -> None:
+    def _return(self, lease: ConnectionLease) -> None:
         """Let a free lease rest; a slow one gives its slot back. The caller holds the lock."""
         if lease.slot is None:
             self._free.append(lease)
             return
-        lease.slot.give_back()
+        lease.slot.release()
         if lease.connection is not None:
-            self._spare.append(lease.connection)
+            self._spare_connections.append(lease.connection)
         self._slots.append(lease.slot)
         if self._slow_waiting:
             self._slot_wanted.notify_all()
@@ -261,13 +260,13 @@ class RequestScheduler:
             self._attach(lease)
             self._work()
             with self._lock:
-                if len(self._resting) >= _MAX_RESTING:
+                if len(self._idle) >= _MAX_IDLE:
                     return
-                self._resting.append(granted)
+                self._idle.append(granted)
             lease = granted.get()
 
     def _work(self) -> None:
-        """Do one work after the other, as long as some is waiting and this thread has a lease."""
+        """Do queued work, as long as there is any and this thread has a lease."""
         while (lease := _local.lease) is not None and lease.work is not None:
             try:
                 lease.work()
@@ -287,12 +286,12 @@ class RequestScheduler:
             self._give_up(lease)
 
     def _report_ended(self) -> None:
-        """Report this thread's work that has come to its own end, and has not left its lease for good."""
+        """Report this thread's work, if it was not interrupted and still has its lease."""
         lease = _local.lease
         if lease is None:
             return
         seconds = lease.meter.lap(lease.session)
-        if self._ended and lease.work and seconds is not None and not (lease.refused or lease.abandoned):
+        if self._ended and lease.work and seconds is not None and not (lease.rejected or lease.abandoned):
             self._ended(lease.work, seconds)
 
     def _attach(self, lease: ConnectionLease) -> None:
@@ -317,20 +316,20 @@ class RequestScheduler:
             lease.connection.lease = None
         if lease.slot is not None and not lease.slot.offer():
             with self._lock:
-                self._put_back(lease)
+                self._return(lease)
             return
-        self._hand_on(lease)
+        self._hand_over(lease)
 
     # WORK THAT LEAVES ITS LEASE
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def leased(self) -> Iterator[None]:
         """Work in this thread, with a lease that is waited for."""
         self.take(None)
         try:
             yield
         finally:
-            end()
+            release()
 
     def leave(self, lease: ConnectionLease) -> Work | None:
         """Give up this thread's lease; return what it was used for."""
@@ -341,10 +340,10 @@ class RequestScheduler:
     def take(self, work: Work | None, *, slow: bool = False) -> None:
         """Wait for a lease. Errors: TooManySlowRequests, with a quick lease."""
         handoff: SimpleQueue[ConnectionLease] = SimpleQueue()
-        self._grant_or_queue(Waiting(work, handoff), slow=slow)
+        self._grant_or_queue(QueuedWork(work, handoff), slow=slow)
         lease = handoff.get()
         self._attach(lease)
-        if lease.refused:
+        if lease.rejected:
             raise TooManySlowRequests
 
 
@@ -356,18 +355,18 @@ def own_connection() -> "DatabaseWrapper":
     return cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
 
 
-def need_none() -> None:
-    """Have this thread work without a lease, on what needs no database."""
-    _local.needs_none = True
+def work_without_lease() -> None:
+    """Have this thread work without a lease: it needs no database."""
+    _local.is_without_lease = True
 
 
-def needs_none() -> bool:
-    """Return whether this thread works on what needs no database."""
-    return _local.needs_none
+def is_without_lease() -> bool:
+    """Return whether this thread works without a lease."""
+    return _local.is_without_lease
 
 
 @contextmanager
-def left() -> Iterator[None]:
+def released() -> Iterator[None]:
     """Give up this thread's lease during the block, and wait for one after it; do nothing without a lease."""
     lease = _local.lease
     if lease is None or (lease.connection is not None and lease.connection.in_atomic_block):
@@ -382,20 +381,20 @@ def left() -> Iterator[None]:
         scheduler.take(work)
 
 
-def end() -> None:
+def release() -> None:
     """Give up this thread's lease for good: what follows takes long and needs no database."""
     if _local.lease is not None:
         _local.scheduler.leave(_local.lease)
 
 
-def go_on(lease: ConnectionLease) -> None:
+def resume(lease: ConnectionLease) -> None:
     """Go on after an interruption: as a slow request. Errors: ClientDisconnected, TooManySlowRequests."""
     with lease.lock:
         # Whoever interrupts has done so.
         pass
     if lease.abandoned:
         raise ClientDisconnected
-    if lease.refused:
+    if lease.rejected:
         raise TooManySlowRequests
     if lease.slot is not None or (lease.connection is not None and lease.connection.in_atomic_block):
         lease.interrupted = False
@@ -403,4 +402,4 @@ def go_on(lease: ConnectionLease) -> None:
     began = time.monotonic()
     scheduler = _local.scheduler
     scheduler.take(scheduler.leave(lease), slow=True)
-    budget.postpone(time.monotonic() - began)
+    budget.extend(time.monotonic() - began)

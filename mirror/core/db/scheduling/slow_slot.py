@@ -8,7 +8,7 @@ import fcntl
 import os
 from typing import NamedTuple
 
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 
 class Files(NamedTuple):
@@ -18,19 +18,18 @@ class Files(NamedTuple):
     used: int
 
 
-def files() -> Files:
-    """Make the files of a slot."""
+def create_files() -> Files:
     return Files(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
 
 
 class SlowRequestSlot:
-    """A slot, for the threads of one process; it is for them to agree which one of them asks for it."""
+    """A slot, for the threads of one process; they have to agree which one waits for it."""
 
     def __init__(self, shared: Files) -> None:
         # Locks belong to an open file: processes that have it from the same parent would hold them together.
         self._next, self._used = (os.open(f"/proc/self/fd/{file}", os.O_RDWR) for file in shared)
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Wait for it."""
         fcntl.flock(self._next, fcntl.LOCK_EX)
         try:
@@ -38,19 +37,19 @@ class SlowRequestSlot:
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
-    def take_at_once(self) -> bool:
+    def try_acquire(self) -> bool:
         """Take it unless another process has it or waits for it; return whether it has been taken."""
-        if not locked(self._next):
+        if not try_lock(self._next):
             return False
         try:
-            return locked(self._used)
+            return try_lock(self._used)
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         fcntl.flock(self._used, fcntl.LOCK_UN)
 
     def offer(self) -> bool:
         """Release it for another process that waits; return True if none waits and this one has it again."""
-        self.give_back()
-        return self.take_at_once()
+        self.release()
+        return self.try_acquire()

@@ -35,7 +35,7 @@ _INDEXES = """
     join pg_class c on c.oid = i.indexrelid
     left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
     where i.indrelid = to_regclass(%s) order by k.conname is null, i.indexrelid"""
-# The columns of tables, and by what these are divided.
+# The columns of tables, and by what these are partitioned.
 _SHAPES = """
     select c.relname, concat_ws(', ', case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end, (
         select string_agg(
@@ -84,41 +84,42 @@ class Index(NamedTuple):
     constraint_definition: str | None
 
 
-def exists(schema: str) -> bool:
-    """Return whether there is a schema of this name."""
+def schema_exists(schema: str) -> bool:
     return bool(value("select to_regnamespace(%s) is not null", [schema]))
 
 
 def views(tables: Iterable[str]) -> list[str]:
     """Return the views that read the tables: they would go on reading them when copies take their places."""
-    return views_of([_within(PUBLIC, table) for table in tables])
+    return dependent_views([_qualified(PUBLIC, table) for table in tables])
 
 
-def views_of(tables: list[str]) -> list[str]:
+def dependent_views(tables: list[str]) -> list[str]:
     """Return the views that read tables, which are named as SQL has them."""
     return column(_VIEWS, [tables])
 
 
-def make(tables: Iterable[str], schema: str) -> None:
+def copy_tables(tables: Iterable[str], schema: str) -> None:
     """Make empty copies of tables, with the same partitions and with indexes of the same names."""
     execute(f"create schema {quoted(schema)}")
     made = _tables(PUBLIC, tables)
     for table in made:
-        name, original = _within(schema, table.name), _within(PUBLIC, table.name)
+        name, original = _qualified(schema, table.name), _qualified(PUBLIC, table.name)
         options = f" with ({table.options})" if table.options else ""
         if table.is_partition:
-            whole = _within(schema, table.root)
+            whole = _qualified(schema, table.root)
             execute(f"create table {name} partition of {whole} {table.bound}{options}")
             continue
-        divided = f" partition by {table.key}" if table.key else ""
-        execute(f"create table {name} (like {original} including all excluding indexes){divided}{options}")
+        partitioned = f" partition by {table.key}" if table.key else ""
+        execute(
+            f"create table {name} (like {original} including all excluding indexes){partitioned}{options}"
+        )
     for table in made:
         if not table.is_partition:
             _copy_indexes(table, schema)
 
 
-def changed_since(tables: Iterable[str], schema: str) -> list[str]:
-    """Return the tables that have other columns than their copies, or are divided otherwise."""
+def changed_tables(tables: Iterable[str], schema: str) -> list[str]:
+    """Return the tables that have other columns than their copies, or are partitioned otherwise."""
     names = list(tables)
     copied = dict(rows(_SHAPES, [schema, names]))
     return [name for name, shape in rows(_SHAPES, [PUBLIC, names]) if copied.get(name) != shape]
@@ -132,9 +133,9 @@ def complete_indexes(tables: Iterable[str], schema: str) -> None:
 
 
 def _copy_indexes(table: _Table, schema: str) -> None:
-    for index in indexes(_within(PUBLIC, table.name)):
-        if index.valid and value("select to_regclass(%s) is null", [_within(schema, index.name)]):
-            copy_index(index, _within(schema, table.name))
+    for index in indexes(_qualified(PUBLIC, table.name)):
+        if index.valid and value("select to_regclass(%s) is null", [_qualified(schema, index.name)]):
+            copy_index(index, _qualified(schema, table.name))
 
 
 def indexes(table: str) -> list[Index]:
@@ -154,7 +155,7 @@ def copy_index(index: Index, table: str, name: str = "") -> None:
     execute(f"create {unique}index {quoted(name or index.name)} on {table} using {rest}")
 
 
-def change_places(tables: Iterable[str], schema: str, old: str) -> None:
+def swap_tables(tables: Iterable[str], schema: str, old: str) -> None:
     """Put copies in the places of the tables, which move to the new schema `old`; within a transaction.
 
     Who may read or write a table may do the same with its copy. The caller sets a lock_timeout that is
@@ -162,20 +163,20 @@ def change_places(tables: Iterable[str], schema: str, old: str) -> None:
     """
     names = list(tables)
     originals, copies = _tables(PUBLIC, names), _tables(schema, names)
-    whole = ", ".join(_within(PUBLIC, table.name) for table in originals if not table.is_partition)
+    whole = ", ".join(_qualified(PUBLIC, table.name) for table in originals if not table.is_partition)
     execute(f"lock table {whole} in access exclusive mode")
     execute(f"create schema {quoted(old)}")
     for table in copies:
         if source := next((each for each in originals if each.name == table.name), None):
-            copy_rights(_within(PUBLIC, source.name), _within(schema, table.name))
+            copy_privileges(_qualified(PUBLIC, source.name), _qualified(schema, table.name))
     for table in originals:
-        execute(f"alter table {_within(PUBLIC, table.name)} set schema {quoted(old)}")
+        execute(f"alter table {_qualified(PUBLIC, table.name)} set schema {quoted(old)}")
     for table in copies:
-        execute(f"alter table {_within(schema, table.name)} set schema {quoted(PUBLIC)}")
+        execute(f"alter table {_qualified(schema, table.name)} set schema {quoted(PUBLIC)}")
 
 
-def copy_rights(source: str, copy: str) -> None:
-    """Let who may read or write a table do the same with another; both are named as SQL has them."""
+def copy_privileges(source: str, copy: str) -> None:
+    """Copy the owner and the privileges of a table to another; both names are quoted."""
     owner, is_ours = row(_OWNER, [source])
     if not is_ours:
         execute(f"alter table {copy} owner to {owner}")
@@ -185,7 +186,7 @@ def copy_rights(source: str, copy: str) -> None:
 
 
 @contextmanager
-def looked_into(schema: str, *parameters: str) -> Iterator[None]:
+def search_path(schema: str, *parameters: str) -> Iterator[None]:
     """Let all connections that this process opens meanwhile look into a schema before the public one.
 
     `parameters` of the server are set for them, such as "synchronous_commit=off".
@@ -206,5 +207,5 @@ def _tables(schema: str, tables: Iterable[str]) -> list[_Table]:
     return [_Table(*found) for found in rows(_TABLES, [schema, list(tables)])]
 
 
-def _within(schema: str, name: str) -> str:
+def _qualified(schema: str, name: str) -> str:
     return f"{quoted(schema)}.{quoted(name)}"

@@ -1,4 +1,4 @@
-"""Kinds of table that Django's Meta has no option for: without a key, partitioned, growing.
+"""Kinds of table that Django's Meta has no option for: without a key, or partitioned.
 
 A model names its kind as a base class, and `mirror.core.db.backend` creates the table accordingly.
 """
@@ -32,10 +32,10 @@ class MonthlyPartitions(PartitionedTable):
     partition_by = "RANGE (consensus_timestamp)"
 
 
-class GrowingTable:
-    """A table that grows with the transactions of the network, and is divided by month where that is wanted.
+class PartitionableTable:
+    """A table that grows with the transactions of the network: db.partitions partitions it by month.
 
-    `mirror.core.db.partitions` divides it after it was made: the setting db.partitions is the operator's.
+    `mirror.core.db.partitions` partitions it after it was made: the setting db.partitions is the operator's.
     Each row belongs to one timestamp, so that a month can be dropped as a whole.
     """
 

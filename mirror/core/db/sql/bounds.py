@@ -17,7 +17,7 @@ class Bounds:
     unequal: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, comparisons: Iterable[Comparison]) -> "Bounds":
+    def combine(cls, comparisons: Iterable[Comparison]) -> "Bounds":
         """Combine comparisons: the largest of the lower bounds, the smallest of the upper ones."""
         lower: int | None = None
         upper: int | None = None
@@ -78,7 +78,7 @@ class Ends(NamedTuple):
     upper: Comparison | None = None
 
     @classmethod
-    def of(cls, comparisons: Iterable[Comparison]) -> "Ends":
+    def combine(cls, comparisons: Iterable[Comparison]) -> "Ends":
         """Take the last comparison of each side, and no ne."""
         lower = upper = None
         for comparison in comparisons:
@@ -101,7 +101,7 @@ class Ends(NamedTuple):
     @property
     def bounds(self) -> Bounds:
         """The range between the ends; an equality is its start."""
-        return Bounds.of(
+        return Bounds.combine(
             Comparison("gte" if operator == "eq" else operator, value)
             for operator, value in filter(None, self)
         )

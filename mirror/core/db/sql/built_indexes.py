@@ -6,19 +6,19 @@ from collections.abc import Collection
 from mirror.core.db.reading.sql import fetch
 
 # Missing indexes are looked for again after this time.
-_SECONDS_BETWEEN_LOOKS = 60.0
+_SECONDS_BETWEEN_CHECKS = 60.0
 
-_built: set[str] = set()
+_usable: set[str] = set()
 _missing: dict[str, float] = {}  # when it is looked for again
 
 
-def built(indexes: Collection[str]) -> set[str]:
+def usable_indexes(indexes: Collection[str]) -> set[str]:
     """Return those of these indexes that can be used. Asks the database until they are there.
 
     Errors: psycopg.Error.
     """
     now = time.monotonic()
-    unknown = [index for index in indexes if index not in _built and _missing.get(index, now) <= now]
+    unknown = [index for index in indexes if index not in _usable and _missing.get(index, now) <= now]
     if unknown:
         rows = fetch(
             """
@@ -27,12 +27,12 @@ def built(indexes: Collection[str]) -> set[str]:
             """,
             (unknown,),
         )
-        _missing.update(dict.fromkeys(unknown, now + _SECONDS_BETWEEN_LOOKS))
-        _built.update(name for (name,) in rows)
-    return _built.intersection(indexes)
+        _missing.update(dict.fromkeys(unknown, now + _SECONDS_BETWEEN_CHECKS))
+        _usable.update(name for (name,) in rows)
+    return _usable.intersection(indexes)
 
 
 def forget() -> None:
     """Look for every index again."""
-    _built.clear()
+    _usable.clear()
     _missing.clear()

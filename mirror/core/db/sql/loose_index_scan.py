@@ -7,21 +7,21 @@ from mirror.core.db.sql.bounds import Bounds
 _ALL = Where()
 
 
-def different_values(
-    table: str, column: str, within: Bounds, most: int, *, where: Where = _ALL
+def distinct_values(
+    table: str, column: str, bounds: Bounds, limit: int, *, where: Where = _ALL
 ) -> list[int] | None:
-    """Return the different values of a column in a range; None if there are more than `most`.
+    """Return the different values of a column in a range; None if there are more than `limit`.
 
     An index has to begin with the columns of `where`, which are equalities, and this column.
     """
-    first = where + within.where(column)
+    first = where + bounds.where(column)
     if is_distributed():
         # Each machine knows its own values only, so it tells them all.
         rows = fetch(
-            f"select distinct {column} as value from {table} {first.sql} order by value limit {most + 1:d}",
+            f"select distinct {column} as value from {table} {first.sql} order by value limit {limit + 1:d}",
             first.values,
         )
-        return None if len(rows) > most else [value for (value,) in rows if value is not None]
+        return None if len(rows) > limit else [value for (value,) in rows if value is not None]
     following = first + Where((f"{column} > known.value",))
     rows = fetch(
         f"""
@@ -31,8 +31,8 @@ def different_values(
             select (select {column} from {table} {following.sql} order by {column} limit 1)
             from known where known.value is not null
         )
-        select value from known where value is not null limit {most + 1:d}
+        select value from known where value is not null limit {limit + 1:d}
         """,
         (*first.values, *following.values),
     )
-    return None if len(rows) > most else [value for (value,) in rows]
+    return None if len(rows) > limit else [value for (value,) in rows]

@@ -67,15 +67,15 @@ def _at(value: int, column: str) -> Where:
     return Bounds(equal=frozenset({value})).where(column)
 
 
-def page_of_pairs(
-    select: str, query: Query, bounds: PairBounds, columns: tuple[str, str], *, led_by: str = ""
+def pair_page(
+    select: str, query: Query, bounds: PairBounds, columns: tuple[str, str], *, order_prefix: str = ""
 ) -> Statement:
     """Return the page of `select ... from ...` within the bounds, ordered by the two columns.
 
-    `led_by` is an order that comes before theirs, such as that of the first column of the index to be used.
+    `order_prefix` comes before their order, such as that of the first column of the index to be used.
     """
-    lead = f"{led_by}, " if led_by else ""
-    order = f"{lead}{columns[0]} {query.direction}, {columns[1]} {query.direction}"
+    prefix = f"{order_prefix}, " if order_prefix else ""
+    order = f"{prefix}{columns[0]} {query.direction}, {columns[1]} {query.direction}"
     page = f"order by {order} limit {query.limit:d}"
     parts = [query.where + part for part in bounds.parts(*columns)] or [Where(("false",))]
     if len(parts) == 1:
@@ -84,7 +84,7 @@ def page_of_pairs(
     return Statement(f"select * from ({union}) part {page}", _values(parts))
 
 
-def among_pairs(bounds: PairBounds, columns: tuple[str, str]) -> Where:
+def pair_condition(bounds: PairBounds, columns: tuple[str, str]) -> Where:
     """Return the range as one condition, for a statement that can't use an index of the pair."""
     parts = bounds.parts(*columns) or [Where(("false",))]
     alternatives = " or ".join(f"({' and '.join(part.conditions) or 'true'})" for part in parts)

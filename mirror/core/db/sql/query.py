@@ -21,5 +21,4 @@ class Query(NamedTuple):
         return "desc" if self.descending else "asc"
 
     def filter(self, where: Where) -> "Query":
-        """Narrow the query by more conditions."""
         return Query(self.where + where, self.descending, self.limit)

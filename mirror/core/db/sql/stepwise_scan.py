@@ -1,4 +1,4 @@
-"""Lists that pass over rows, such as slots without a value at a time: they are read some steps at a time.
+"""Lists that skip rows, such as slots without a value at a time: they are read some steps at a time.
 
 A step looks at one row of the list's index, whether or not it belongs to the page. Each statement takes a
 limited number of steps; another one goes on after it, until the page is full or the time budget is spent.
@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 STEPS = 1000
 
 
-def step_by_step(
+def scan_stepwise(
     read: Callable[[bytes | None], tuple[Sequence[Found], bytes | None]], limit: int
 ) -> tuple[list[Found], bytes | None]:
     """Return a page, and the key after which the next one continues if time ran out before this one was full.
@@ -30,5 +30,5 @@ def step_by_step(
         rows += found
         if len(rows) >= limit or after is None:
             return rows[:limit], None
-        if budget.total() and budget.left() <= 0:
+        if budget.total() and budget.remaining() <= 0:
             return rows, after

@@ -45,12 +45,12 @@ def walk(
     smallest and the largest key there is, None if there is none. `first` is the width of the first window.
     Errors: psycopg.errors.QueryCanceled if that window takes longer than any statement may.
     """
-    whole = budget.total()
+    total = budget.total()
     # A link can't move on from a named or an excluded value.
     if first == FIRST_NANOS and not bounds.equal:
-        # Where tables are divided by month.
+        # Where tables are partitioned by month.
         read = partial(by_month, read, query=query)
-    if not whole or bounds.equal or bounds.unequal or bounds.empty:
+    if not total or bounds.equal or bounds.unequal or bounds.empty:
         return list(read(bounds)), None
     share = budget.share()
     try:
@@ -58,15 +58,15 @@ def walk(
             return list(read(bounds)), None
     except psycopg.errors.QueryCanceled:
         pass
-    until = time.monotonic() + max(budget.left(), share)
-    found = ends()
-    if found is None:
+    until = time.monotonic() + max(budget.remaining(), share)
+    extremes = ends()
+    if extremes is None:
         return [], None
-    remaining = _within(bounds, *found)
+    remaining = _clamp(bounds, *extremes)
     rows: list[Found] = []
     width, is_first = first, True
     while not remaining.empty:
-        window, following = cut(remaining, width, descending=query.descending)
+        window, following = split_window(remaining, width, descending=query.descending)
         began = time.monotonic()
         try:
             with nullcontext() if is_first else budget.limited(share):
@@ -81,14 +81,14 @@ def walk(
         now = time.monotonic()
         if now >= until:
             break
-        if now - began < whole * _SHORT:
+        if now - began < total * _SHORT:
             width *= 2
     if remaining.empty:
         return rows, None
     return rows, _before(remaining, descending=query.descending)
 
 
-def cut(bounds: Bounds, width: int, *, descending: bool) -> tuple[Bounds, Bounds]:
+def split_window(bounds: Bounds, width: int, *, descending: bool) -> tuple[Bounds, Bounds]:
     """Return the first `width` keys of a range that has two ends, in this order, and the rest."""
     assert bounds.lower is not None and bounds.upper is not None
     if descending:
@@ -98,7 +98,7 @@ def cut(bounds: Bounds, width: int, *, descending: bool) -> tuple[Bounds, Bounds
     return bounds.between(bounds.lower, edge), bounds.between(edge + 1, bounds.upper)
 
 
-def _within(bounds: Bounds, smallest: int, largest: int) -> Bounds:
+def _clamp(bounds: Bounds, smallest: int, largest: int) -> Bounds:
     lower = smallest if bounds.lower is None else max(bounds.lower, smallest)
     upper = largest if bounds.upper is None else min(bounds.upper, largest)
     return bounds.between(lower, upper)

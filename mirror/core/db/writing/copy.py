@@ -39,7 +39,7 @@ _WIRE_TYPES = {
 
 # What binary COPY begins and ends with.
 _SIGNATURE, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
-_PIECE_BYTES = 1 << 17
+_CHUNK_BYTES = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Column:
 class EncodedRows:
     """So many rows of a table as binary COPY sends them, in one piece.
 
-    `days` are those of the rows (since the epoch), where the table is divided by time on request.
+    `days` are those of the rows (since the epoch), where the table is partitioned by time on request.
     """
 
     count: int
@@ -71,13 +71,12 @@ AddedRow = dict[str, Any] | Row
 
 
 @cache
-def names_of(model: type[models.Model]) -> tuple[str, ...]:
-    """Return the names of these columns."""
-    return tuple(column.name for column in columns_of(model))
+def column_names(model: type[models.Model]) -> tuple[str, ...]:
+    return tuple(column.name for column in table_columns(model))
 
 
 @cache
-def columns_of(model: type[models.Model]) -> tuple[Column, ...]:
+def table_columns(model: type[models.Model]) -> tuple[Column, ...]:
     """Return the columns of a model's table, in the model's order."""
     from django.db import connection
 
@@ -101,13 +100,13 @@ def copy_rows(cursor: CursorWrapper, table: str, columns: Sequence[Column], rows
     )
     with cursor.copy(statement) as copy:
         copy.write(_SIGNATURE)
-        for piece in _pieces(columns, rows):
+        for piece in _chunks(columns, rows):
             copy.write(piece)
         copy.write(_END)
     return int(cursor.rowcount)
 
 
-def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | bytearray]:
+def _chunks(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | bytearray]:
     transformer, out = row_transformer(columns), bytearray()
     for row in rows:
         if row.__class__ is EncodedRows:
@@ -116,7 +115,7 @@ def _pieces(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[bytes | 
             out = bytearray()
             continue
         format_row_binary(row, transformer, out)
-        if len(out) > _PIECE_BYTES:
+        if len(out) > _CHUNK_BYTES:
             yield out
             out = bytearray()
     yield out

@@ -18,32 +18,32 @@ from typing import Any
 
 from django.db import models
 
-from mirror.core.db.writing.copy import Column, columns_of
+from mirror.core.db.writing.copy import Column, table_columns
 
 
 class Change:
     """The columns of a changed row, and from when it holds; `until` is set when the next version starts.
 
-    `columns` includes those of earlier changes in the batch. For a version, `given` names its own columns.
+    `columns` includes those of earlier changes in the batch. For a version, `own_columns` names its own.
     """
 
-    __slots__ = ("_given", "_own", "columns", "since", "until")
+    __slots__ = ("_own_columns", "_own", "columns", "since", "until")
 
     def __init__(
         self, columns: dict[str, Any], since: int | None = None, own: Iterable[str] | None = None
     ) -> None:
         self.columns = columns
         self._own = columns if own is None else own
-        self._given: set[str] | None = set() if since is None else None
+        self._own_columns: set[str] | None = set() if since is None else None
         self.since = since
         self.until: int | None = None
 
     @property
-    def given(self) -> set[str]:
+    def own_columns(self) -> set[str]:
         """Read only where two changes have the same time, so it is computed then."""
-        if self._given is None:
-            self._given = {name for name in self._own if self.columns.get(name) is not None}
-        return self._given
+        if self._own_columns is None:
+            self._own_columns = {name for name in self._own if self.columns.get(name) is not None}
+        return self._own_columns
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,16 @@ class MergeRule:
     expressions: SQL for a column of the stored result; `s` is the change, `e` the stored row (all null if
     new).
     required: a column without which nothing is stored: a change of an object never seen whole is dropped.
-    present: a column that is true if the object exists; `establish` then does nothing.
+    present: a column that is true if the object exists; `create_if_absent` then does nothing.
     carried: columns whose silent changes count for the version that creates the object, if they precede it in
-    its file; each with its name in `noted`.
-    noted: columns of the staging table alone, with types, that `fold` or `carried` fill for `expressions`.
+    its file; each with its name in `staged_only`.
+    staged_only: columns of the staging table alone, with types, that
+    `fold` or `carried` fill for `expressions`.
     history: whether there are versions; if not, every change is silent and creates what is not stored.
-    regroups: whether silent changes may be folded into each other first, and then into those before them.
-    moved: an amount that is `added`, and the column of its last change's time. Silent changes of the two are
-    the most frequent ones, and are summed up by `move`; only for a key of one column, without `present`.
+    is_associative: whether silent changes may be folded into each other before into those before them.
+    running_sum: an amount that is `added`, and the column of its last change's time. Silent changes of the
+    two are the most frequent ones, and are summed up by `add_amounts`; only for a key of one column, without
+    `present`.
     """
 
     key: tuple[str, ...]
@@ -78,10 +80,10 @@ class MergeRule:
     required: str = ""
     present: str = ""
     carried: Mapping[str, str] = field(default_factory=dict)
-    noted: Mapping[str, str] = field(default_factory=dict)
+    staged_only: Mapping[str, str] = field(default_factory=dict)
     history: bool = True
-    regroups: bool = True
-    moved: tuple[str, str] = ("", "")
+    is_associative: bool = True
+    running_sum: tuple[str, str] = ("", "")
 
     def fold(self, target: Change, change: Mapping[str, Any]) -> None:
         """Apply a silent change to the change before it."""
@@ -97,11 +99,11 @@ class MergeRule:
                 if name in self.fixed:
                     continue
             columns[name] = value
-            target.given.add(name)
+            target.own_columns.add(name)
 
     def carry(self, columns: dict[str, Any], before: Mapping[str, Any]) -> None:
         """Note the silent changes before it in a version's columns."""
-        columns |= {noted: before.get(name) for name, noted in self.carried.items()}
+        columns |= {staged: before.get(name) for name, staged in self.carried.items()}
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
         """Return the version after `previous`; None when both start at once and became one."""
@@ -111,9 +113,9 @@ class MergeRule:
                     continue
                 if name in self.added and previous.columns.get(name) is not None:
                     previous.columns[name] += value
-                elif name not in previous.given:
+                elif name not in previous.own_columns:
                     previous.columns[name] = value
-                    previous.given.add(name)
+                    previous.own_columns.add(name)
             return None
         inherited = dict(previous.columns)
         for name in self.replaced:
@@ -130,45 +132,45 @@ class MergeRule:
 
 
 # An amount and the time of its last change.
-Moved = list[int]
+RunningSum = list[int]
 
 
-class Moves:
-    """Silent changes of the columns `moved`, summed up until something else happens to the object."""
+class RunningSums:
+    """Silent changes of the columns `sums`, summed up until something else happens to the object."""
 
-    __slots__ = ("_rule", "key", "moved")
+    __slots__ = ("_rule", "key", "sums")
 
     def __init__(self, rule: MergeRule) -> None:
         self._rule = rule
         # Returns the key in a change's columns: one value, or a tuple of several.
         self.key: Callable[[Mapping[str, Any]], Any] = itemgetter(*rule.key)
-        self.moved: dict[Any, Moved] = {}
+        self.sums: dict[Any, RunningSum] = {}
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         raise NotImplementedError
 
-    def move(self, amounts: Iterable[tuple[int, int]], at: int) -> None:
+    def add_amounts(self, amounts: Iterable[tuple[int, int]], at: int) -> None:
         """Add each amount to what the object of its key has; the key 0 is that of none."""
-        objects = self.moved
+        sums = self.sums
         for key, amount in amounts:
-            moved = objects.get(key)
-            if moved is not None:
-                moved[0] += amount
-                moved[1] = at
+            total = sums.get(key)
+            if total is not None:
+                total[0] += amount
+                total[1] = at
             elif key:
-                objects[key] = [amount, at]
+                sums[key] = [amount, at]
 
-    def _settle(self, key: Any) -> None:
-        """Make the moves of an object a change like any other."""
-        if key in self.moved:
-            self.add(self._columns_of_move(key, self.moved.pop(key)), None)
+    def _flush_sum(self, key: Any) -> None:
+        """Make the sum of an object a change like any other."""
+        if key in self.sums:
+            self.add(self._sum_columns(key, self.sums.pop(key)), None)
 
-    def _columns_of_move(self, key: Any, moved: Moved) -> dict[str, Any]:
-        amount, time = self._rule.moved
-        return {self._rule.key[0]: key, amount: moved[0], time: moved[1]}
+    def _sum_columns(self, key: Any, total: RunningSum) -> dict[str, Any]:
+        amount, time = self._rule.running_sum
+        return {self._rule.key[0]: key, amount: total[0], time: total[1]}
 
 
-class Pending(Moves):
+class Pending(RunningSums):
     """The changes of one table in a batch, ordered by timestamp for each object.
 
     `earlier` has silent changes of the file being read from before a barrier.
@@ -177,70 +179,69 @@ class Pending(Moves):
     __slots__ = (
         "_earlier",
         "_latest",
-        "_moved_earlier",
-        "_of_file",
+        "_earlier_sums",
+        "_file_changes",
         "silent",
-        "undecided",
+        "conditional",
         "versions",
     )
 
     def __init__(self, rule: MergeRule, earlier: dict[Any, Change] | None = None) -> None:
         super().__init__(rule)
         self._earlier = earlier or {}
-        # What has moved in earlier files.
-        self._moved_earlier: dict[Any, Moved] = {}
+        # The sums of earlier files.
+        self._earlier_sums: dict[Any, RunningSum] = {}
         self._latest: dict[Any, Change] = {}
         self.silent: dict[Any, Change] = {}
         # Silent changes of the file being read, where the rule distinguishes them from earlier ones.
-        self._of_file: dict[Any, Change] = {} if rule.carried else self.silent
+        self._file_changes: dict[Any, Change] = {} if rule.carried else self.silent
         self.versions: list[Change] = []
         # Changes of objects whose stored row decides whether the first of them takes effect.
-        self.undecided: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
+        self.conditional: dict[Any, list[tuple[dict[str, Any], int | None, bool]]] = {}
 
-    def given(self, key: Any, at: int) -> Collection[str]:
+    def columns_set_at(self, key: Any, at: int) -> Collection[str]:
         """Return the columns that versions from `at` on gave the object; none without such a version."""
-        self._settle(key)
+        self._flush_sum(key)
         latest = self._latest.get(key)
-        return latest.given if latest and latest.since == at else ()
+        return latest.own_columns if latest and latest.since == at else ()
 
     def __len__(self) -> int:
-        own = len(self._of_file) if self._rule.carried else 0
-        moved = len(self.moved) + len(self._moved_earlier)
+        own = len(self._file_changes) if self._rule.carried else 0
+        moved = len(self.sums) + len(self._earlier_sums)
         return len(self.silent) + own + len(self.versions) + moved
 
-    def move_all(self, moves: Mapping[int, Moved]) -> None:
-        """Add all these amounts."""
+    def add_sums(self, moves: Mapping[int, RunningSum]) -> None:
         for key, (amount, at) in moves.items():
-            self.move([(key, amount)], at)
+            self.add_amounts([(key, amount)], at)
 
-    def _settle(self, key: Any) -> None:
-        earlier = self._moved_earlier.pop(key, None)
+    def _flush_sum(self, key: Any) -> None:
+        earlier = self._earlier_sums.pop(key, None)
         if earlier is not None:
-            self._add_earlier(key, self._columns_of_move(key, earlier))
-        super()._settle(key)
+            self._add_earlier(key, self._sum_columns(key, earlier))
+        super()._flush_sum(key)
 
-    def settle(self) -> None:
-        """Make all moves changes like any other, after the last file."""
-        for key in [*self._moved_earlier, *self.moved]:
-            self._settle(key)
+    def flush_sums(self) -> None:
+        """Make all sums changes like any other, after the last file."""
+        for key in [*self._earlier_sums, *self.sums]:
+            self._flush_sum(key)
 
     def add(self, columns: dict[str, Any], since: int | None) -> None:
         key = self.key(columns)
-        if key in self.moved or key in self._moved_earlier:
-            self._settle(key)
-        if self.undecided and key in self.undecided:
-            self.undecided[key].append((columns, since, False))
+        if key in self.sums or key in self._earlier_sums:
+            self._flush_sum(key)
+        if self.conditional and key in self.conditional:
+            self.conditional[key].append((columns, since, False))
             return
         previous = self._latest.get(key)
         if since is None:
-            target = previous or self._of_file.get(key)
+            target = previous or self._file_changes.get(key)
             if target is None:
-                self._of_file[key] = Change(columns)
+                self._file_changes[key] = Change(columns)
             else:
                 self._rule.fold(target, columns)
             return
         if previous is None:
-            before = self.of_file(key) if self._rule.carried else None
+            before = self.file_change(key) if self._rule.carried else None
             if before:
                 self._rule.carry(columns, before.columns)
             change: Change | None = Change(columns, since)
@@ -250,41 +251,41 @@ class Pending(Moves):
             self._latest[key] = change
             self.versions.append(change)
 
-    def of_file(self, key: Any) -> Change | None:
+    def file_change(self, key: Any) -> Change | None:
         """Return the silent changes of an object in the file being read, before its first version."""
-        earlier, later = self._earlier.get(key), self._of_file.get(key)
+        earlier, later = self._earlier.get(key), self._file_changes.get(key)
         if earlier is None or later is None:
             return earlier or later
         both = Change(dict(earlier.columns))
         self._rule.fold(both, later.columns)
         return both
 
-    def all_of_file(self) -> dict[Any, Change]:
-        """Return a copy of `of_file` for all objects; empty where the rule carries nothing."""
+    def file_changes(self) -> dict[Any, Change]:
+        """Return a copy of `file_change` for all objects; empty where the rule carries nothing."""
         if not self._rule.carried:
             return {}
-        for key in list(self.moved):
-            self._settle(key)
-        changes = {key: self.of_file(key) for key in self._earlier.keys() | self._of_file.keys()}
+        for key in list(self.sums):
+            self._flush_sum(key)
+        changes = {key: self.file_change(key) for key in self._earlier.keys() | self._file_changes.keys()}
         return {key: Change(dict(change.columns)) for key, change in changes.items() if change}
 
     def end_file(self) -> None:
         """Mark the end of a file: the changes so far are of earlier files."""
         self._earlier = {}
         if self._rule.carried:
-            for key, change in self._of_file.items():
+            for key, change in self._file_changes.items():
                 before = self.silent.get(key)
                 if before is None:
                     self.silent[key] = change
                 else:
                     self._rule.fold(before, change.columns)
-            self._of_file = {}
-        for key, moved in self.moved.items():
-            earlier = self._moved_earlier.setdefault(key, moved)
-            if earlier is not moved:
-                earlier[0] += moved[0]
-                earlier[1] = moved[1]
-        self.moved = {}
+            self._file_changes = {}
+        for key, total in self.sums.items():
+            earlier = self._earlier_sums.setdefault(key, total)
+            if earlier is not total:
+                earlier[0] += total[0]
+                earlier[1] = total[1]
+        self.sums = {}
 
     def _add_earlier(self, key: Any, columns: dict[str, Any]) -> None:
         """Add a silent change of earlier files."""
@@ -294,20 +295,20 @@ class Pending(Moves):
         else:
             self._rule.fold(before, columns)
 
-    def establish(self, columns: dict[str, Any], since: int) -> None:
+    def create_if_absent(self, columns: dict[str, Any], since: int) -> None:
         """Add a version unless the object exists, which may only be known from the stored row."""
         key = self.key(columns)
         previous = self._latest.get(key)
         present = previous.columns.get(self._rule.present) if previous else None
-        if key in self.undecided or present is None:
-            self.undecided.setdefault(key, []).append((columns, since, True))
+        if key in self.conditional or present is None:
+            self.conditional.setdefault(key, []).append((columns, since, True))
         elif not present:
             self.add(columns, since)
 
-    def decide(self, stored: Mapping[Any, bool | None]) -> None:
-        """Add the undecided changes; `stored` maps each stored object to whether it exists."""
-        undecided, self.undecided = self.undecided, {}
-        for key, changes in undecided.items():
+    def resolve(self, stored: Mapping[Any, bool | None]) -> None:
+        """Add the conditional changes; `stored` maps each stored object to whether it exists."""
+        conditional, self.conditional = self.conditional, {}
+        for key, changes in conditional.items():
             for columns, since, establishes in changes:
                 if not (establishes and self._present(key, stored)):
                     self.add(columns, since)
@@ -315,7 +316,7 @@ class Pending(Moves):
     def _present(self, key: Any, stored: Mapping[Any, bool | None]) -> bool:
         changes = [self._latest.get(key)]
         if key in stored:
-            changes += [self._of_file.get(key), self.silent.get(key)]
+            changes += [self._file_changes.get(key), self.silent.get(key)]
         for change in changes:
             present = change.columns.get(self._rule.present) if change else None
             if present is not None:
@@ -330,40 +331,40 @@ class Merge:
         self.rule = rule
         self.table = model._meta.db_table
         self.staging = f"{self.table}_staging"
-        self.stored = [c for c in columns_of(model) if c.name != "timestamp_range"]
+        self.stored = [c for c in table_columns(model) if c.name != "timestamp_range"]
         self.staged = [Column(c.name, c.type, None, c.length) for c in self.stored]
-        self.staged += [Column(name, kind, None) for name, kind in rule.noted.items()]
+        self.staged += [Column(name, kind, None) for name, kind in rule.staged_only.items()]
         self.times = [Column("since", "int8", None), Column("until", "int8", None)]
 
     @cached_property
     def create_staging(self) -> str:
         """Creates an empty staging table that only this session sees."""
         columns = ", ".join(_quoted(c.name) for c in self.stored)
-        noted = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.noted.items())
+        extra = "".join(f", null::{kind} as {_quoted(name)}" for name, kind in self.rule.staged_only.items())
         return (
             f"create temporary table if not exists {self.staging} as "
-            f"select {columns}{noted}, 0::bigint as since, 0::bigint as until "
+            f"select {columns}{extra}, 0::bigint as since, 0::bigint as until "
             f"from {self.table} with no data; "
             f"truncate {self.staging}"
         )
 
     @cached_property
-    def many(self) -> str:
+    def staged_changes(self) -> str:
         """Precedes a statement whose changes are staged."""
         return f"with changes as not materialized (select * from {self.staging}) "
 
     @cached_property
-    def few(self) -> str:
-        """Precedes a statement whose changes are in its values, those of `few_values`."""
-        extra = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.noted.items())]
+    def inline_changes(self) -> str:
+        """Precedes a statement whose changes are in its values, those of `inline_values`."""
+        extra = [*self.times, *(Column(name, kind, None) for name, kind in self.rule.staged_only.items())]
         types = ", ".join(f"{_quoted(column.name)} {column.type}" for column in extra)
         return (
             "with changes as materialized (select * from rows from ("
             f"json_populate_recordset(null::{self.table}, %s), json_to_recordset(%s) as ({types}))) "
         )
 
-    def few_values(self, changes: Iterable[Change]) -> list[str]:
-        """Return the changes as the values of a statement after `few`."""
+    def inline_values(self, changes: Iterable[Change]) -> list[str]:
+        """Return the changes as the values of a statement after `inline_changes`."""
         rows = [{**change.columns, "since": change.since, "until": change.until} for change in changes]
         return [json.dumps(rows, default=_hex)] * 2
 
@@ -380,7 +381,7 @@ class Merge:
         )
 
     @cached_property
-    def find_present(self) -> str:
+    def select_present(self) -> str:
         """Selects the stored objects among those in parallel arrays of keys, and whether each exists."""
         names = ", ".join(_quoted(name) for name in self.rule.key)
         arrays = ", ".join("%s::bigint[]" for _ in self.rule.key)
@@ -399,7 +400,7 @@ class Merge:
             insert into {self.table} ({listed})
             select {results}
             from changes s left join {self.table} e on {self._same_key("e", "s")}
-            where true{self._known}
+            where true{self._required_condition}
             on conflict ({self._key}) do update set {self._updates(names)}"""
 
     @cached_property
@@ -414,7 +415,7 @@ class Merge:
             , merged as materialized (
                 select {results}, s.since, s.until
                 from changes s left join {self.table} e on {self._same_key("e", "s")}
-                where s.since is not null{self._known}
+                where s.since is not null{self._required_condition}
             ), first as (
                 select {keys}, min(since) as since from changes where since is not null group by {keys}
             ), closed_stored as (
@@ -434,7 +435,7 @@ class Merge:
         return ", ".join(_quoted(name) for name in self.rule.key)
 
     @property
-    def _known(self) -> str:
+    def _required_condition(self) -> str:
         column = _quoted(self.rule.required)
         return f" and coalesce(s.{column}, e.{column}) is not null" if self.rule.required else ""
 
@@ -448,7 +449,7 @@ class Merge:
         if column.name in rule.expressions:
             return rule.expressions[column.name]
         if column.name in rule.replaced:
-            added = added_up(f"coalesce(e.{name}, 0)", f"coalesce(s.{name}, 0)")
+            added = saturating_sum(f"coalesce(e.{name}, 0)", f"coalesce(s.{name}, 0)")
             silent = added if column.name in rule.added else f"coalesce(s.{name}, e.{name})"
             return f"case when s.since is null then {silent} else s.{name} end"
         order = [f"e.{name}", f"s.{name}"] if column.name in rule.fixed else [f"s.{name}", f"e.{name}"]
@@ -464,7 +465,7 @@ def _hex(value: bytes) -> str:
     return f"\\x{value.hex()}"
 
 
-def added_up(left: str, right: str) -> str:
+def saturating_sum(left: str, right: str) -> str:
     """Return SQL for the sum of two amounts, which stays within 64 bits."""
     return f"least(greatest({left}::numeric + {right}, {-(1 << 63)}), {(1 << 63) - 1})::bigint"
 

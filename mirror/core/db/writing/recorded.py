@@ -11,15 +11,15 @@ from typing import Any
 
 from django.db import models
 
-from mirror.core.db.schema.tables import GrowingTable
-from mirror.core.db.writing.copy import EncodedRows, columns_of
-from mirror.core.db.writing.merge import Change, MergeRule, Moves
+from mirror.core.db.schema.tables import PartitionableTable
+from mirror.core.db.writing.copy import EncodedRows, table_columns
+from mirror.core.db.writing.merge import Change, MergeRule, RunningSums
 from mirror.core.db.writing.rejected_rows import Encoder
 from mirror.core.db.writing.rows import Part, Recorded, Rows, row_values, time_position
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
 
-class Changes(Moves):
+class Changes(RunningSums):
     """The changes of one table, in the place of `Pending`: silent ones of an object are folded into one."""
 
     def __init__(self, rule: MergeRule) -> None:
@@ -38,35 +38,35 @@ class Changes(Moves):
             self._add_version(columns, since)
             return
         key = self.key(columns)
-        if key in self.moved:
-            self._settle(key)
+        if key in self.sums:
+            self._flush_sum(key)
         silent = self._silent.get(key)
         if silent is None:
-            if self._rule.regroups:
+            if self._rule.is_associative:
                 self._silent[key] = Change(columns)
             self.recorded.append((None, columns, False))
         else:
             self._rule.fold(silent, columns)
 
-    def establish(self, columns: dict[str, Any], since: int) -> None:
+    def create_if_absent(self, columns: dict[str, Any], since: int) -> None:
         self._add_version(columns, since, establishes=True)
 
     def _add_version(self, columns: dict[str, Any], since: int, *, establishes: bool = False) -> None:
         key = self.key(columns)
-        if key in self.moved:
-            self._settle(key)
+        if key in self.sums:
+            self._flush_sum(key)
         self._silent.pop(key, None)
-        given = {name for name, value in columns.items() if value is not None}
+        names = {name for name, value in columns.items() if value is not None}
         at, before = self._versions.get(key, (since, set()))
-        self._versions[key] = since, (given | before if at == since else given)
+        self._versions[key] = since, (names | before if at == since else names)
         self.recorded.append((since, columns, establishes))
 
-    def given(self, key: Any, at: int) -> Collection[str]:
+    def columns_set_at(self, key: Any, at: int) -> Collection[str]:
         """Return the columns that versions from `at` on gave the object; none without such a version."""
         since, names = self._versions.get(key, (at, set()))
         return names if since == at else ()
 
-    def all_of_file(self) -> dict[Any, Change]:
+    def file_changes(self) -> dict[Any, Change]:
         return {}
 
     def end_file(self) -> None:
@@ -85,8 +85,8 @@ class RecordedRows(Rows):
             Part(
                 {model: _encoded(model, rows) for model, rows in segment.inserted.items() if rows},
                 {model: _recorded(changes) for model, changes in segment.pending.items() if len(changes)},
-                {model: changes.moved for model, changes in segment.pending.items() if changes.moved},
-                segment.afterwards,
+                {model: changes.sums for model, changes in segment.pending.items() if changes.sums},
+                segment.deferred,
                 segment.barrier,
             )
             for segment in self._segments
@@ -99,9 +99,9 @@ def _recorded(changes: Any) -> list[Recorded]:
 
 
 def _encoded(model: type[models.Model], rows: Iterable[Any]) -> EncodedRows:
-    values: list[Any] = list(row_values(columns_of(model), rows))
+    values: list[Any] = list(row_values(table_columns(model), rows))
     encoded = _encoder(model).encode(values)
-    if issubclass(model, GrowingTable):
+    if issubclass(model, PartitionableTable):
         return replace(encoded, days=_days(list(map(itemgetter(time_position(model)), values))))
     return encoded
 
@@ -114,4 +114,4 @@ def _days(times: list[int]) -> frozenset[int]:
 
 @cache
 def _encoder(model: type[models.Model]) -> Encoder:
-    return Encoder(columns_of(model))
+    return Encoder(table_columns(model))

@@ -16,7 +16,7 @@ from psycopg._copy_base import format_row_binary
 
 from mirror.core import logs
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.distribution.columns import OF_TRANSACTIONS
+from mirror.core.db.distribution.columns import BY_TRANSACTION
 from mirror.core.db.writing.copy import Column, EncodedRows, Row, copy_rows, row_transformer
 
 log = logs.logger(__name__)
@@ -25,11 +25,11 @@ log = logs.logger(__name__)
 _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 # What a worker of Citus refuses during COPY, the coordinator reports as an internal error, without its code.
 _DUPLICATE = (psycopg.errors.UniqueViolation, psycopg.errors.InternalError_)
-REFUSED = (psycopg.DataError, *_DUPLICATE, OverflowError)
+REJECTED = (psycopg.DataError, *_DUPLICATE, OverflowError)
 _KEY_COLUMNS = "select indnkeyatts from pg_index where indexrelid = %s::regclass"
 
 
-def copy_fitting(
+def copy_valid(
     cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Callable[[], Iterable[Row]]
 ) -> int:
     """Append rows to `table`, with values that their columns can hold, and return how many there were.
@@ -41,22 +41,20 @@ def copy_fitting(
     try:
         with transaction.atomic(using=cursor.db.alias):
             return copy_rows(cursor, table, columns, rows())
-    except REFUSED as error:
-        _raise_if_loaded_twice(cursor, table, error)
+    except REJECTED as error:
+        _raise_if_loaded(cursor, table, error)
         log.warning("rows_fitted", table=table, reason=str(error).partition("\n")[0])
-    fitting = [row if isinstance(row, EncodedRows) else fit(row, columns) for row in rows()]
+    fitting = [row if isinstance(row, EncodedRows) else coerce_row(row, columns) for row in rows()]
     try:
         with transaction.atomic(using=cursor.db.alias):
             return copy_rows(cursor, table, columns, fitting)
     except _DUPLICATE as error:
-        _raise_if_loaded_twice(cursor, table, error)
-        return _insert_first_of_each(cursor, table, columns, fitting)
+        _raise_if_loaded(cursor, table, error)
+        return _insert_distinct(cursor, table, columns, fitting)
 
 
-def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) -> None:
-    if isinstance(error, psycopg.errors.InternalError_) and (
-        table in OF_TRANSACTIONS or not is_distributed()
-    ):
+def _raise_if_loaded(cursor: CursorWrapper, table: str, error: Exception) -> None:
+    if isinstance(error, psycopg.errors.InternalError_) and (table in BY_TRANSACTION or not is_distributed()):
         raise error
     if isinstance(error, psycopg.errors.UniqueViolation):
         cursor.execute(_KEY_COLUMNS, [f'"{error.diag.constraint_name}"'])
@@ -65,7 +63,7 @@ def _raise_if_loaded_twice(cursor: CursorWrapper, table: str, error: Exception) 
             raise error
 
 
-def _insert_first_of_each(
+def _insert_distinct(
     cursor: CursorWrapper, table: str, columns: Sequence[Column], rows: Iterable[Row]
 ) -> int:
     names = ", ".join(f'"{column.name}"' for column in columns)
@@ -104,9 +102,9 @@ class Encoder:
             end = len(out)
             try:
                 format_row_binary(row, transformer, out)
-            except REFUSED:
+            except REJECTED:
                 del out[end:]
-                format_row_binary(fit(row, self._columns), transformer, out)
+                format_row_binary(coerce_row(row, self._columns), transformer, out)
         return EncodedRows(count, bytes(out))
 
     def _fit_texts(self, row: Sequence[Any]) -> Sequence[Any]:
@@ -115,7 +113,7 @@ class Encoder:
             value, length = row[position], self._columns[position].length
             if value is None or (isinstance(value, str) and _fits(value, length)):
                 continue
-            fitting = _fit(value, self._columns[position].type)
+            fitting = _coerce(value, self._columns[position].type)
             row = list(row)
             row[position] = fitting[:length] if isinstance(fitting, str) else fitting
         return row
@@ -125,19 +123,21 @@ def _fits(text: str, length: int | None) -> bool:
     return "\0" not in text and (length is None or len(text) <= length)
 
 
-def fit(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:
+def coerce_row(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:
     """Return the row with every value as its column can hold it."""
     return [
-        _fit(value, column.type)[: column.length] if isinstance(value, str) else _fit(value, column.type)
+        _coerce(value, column.type)[: column.length]
+        if isinstance(value, str)
+        else _coerce(value, column.type)
         for value, column in zip(row, columns, strict=True)
     ]
 
 
-def _fit(value: Any, kind: str) -> Any:
+def _coerce(value: Any, kind: str) -> Any:
     if isinstance(value, list):
-        return [_fit(element, kind.removesuffix("[]")) for element in value]
+        return [_coerce(element, kind.removesuffix("[]")) for element in value]
     if isinstance(value, dict):
-        return {name: _fit(member, kind) for name, member in value.items()}
+        return {name: _coerce(member, kind) for name, member in value.items()}
     if isinstance(value, str):
         return value.replace("\0", "\ufffd")
     if isinstance(value, int) and kind == "int8":

@@ -20,17 +20,17 @@ from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import TIME
-from mirror.core.db.schema.tables import GrowingTable
-from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, columns_of, names_of
-from mirror.core.db.writing.merge import Change, Merge, MergeRule, Moved, Pending
-from mirror.core.db.writing.rejected_rows import REFUSED, copy_fitting
+from mirror.core.db.schema.tables import PartitionableTable
+from mirror.core.db.writing.copy import AddedRow, Column, EncodedRows, Row, column_names, table_columns
+from mirror.core.db.writing.merge import Change, Merge, MergeRule, Pending, RunningSum
+from mirror.core.db.writing.rejected_rows import REJECTED, copy_valid
 from mirror.core.metrics import ingest
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
 Work = Callable[[CursorWrapper, list[Any]], None]
 
 # As many changes between two barriers take less time as parameters than in staging tables.
-_FEW = 500
+_MAX_INLINE = 500
 
 
 # The columns of a change and since when they hold; the last says that it establishes the object.
@@ -43,9 +43,9 @@ class Part:
 
     rows: dict[type[models.Model], EncodedRows] = field(default_factory=dict)
     changes: dict[type[models.Model], list[Recorded]] = field(default_factory=dict)
-    # What has moved after these changes.
-    moved: dict[type[models.Model], Mapping[Any, Moved]] = field(default_factory=dict)
-    afterwards: dict[Work, list[Any]] = field(default_factory=dict)
+    # The sums after these changes.
+    sums: dict[type[models.Model], Mapping[Any, RunningSum]] = field(default_factory=dict)
+    deferred: dict[Work, list[Any]] = field(default_factory=dict)
     barrier: Callable[[CursorWrapper], None] | None = None
 
 
@@ -57,34 +57,36 @@ class _Segment:
         # The rows of encoded pieces, beyond one for each.
         self.encoded = 0
         self.pending: dict[type[models.Model], Pending] = {}
-        self.afterwards: dict[Work, list[Any]] = {}
+        self.deferred: dict[Work, list[Any]] = {}
         self.barrier: Callable[[CursorWrapper], None] | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self.inserted.values())) + self.encoded + sum(map(len, self.pending.values()))
 
     def write(self, cursor: CursorWrapper) -> None:
-        pending = {_merge(model): each for model, each in self.pending.items() if len(each) or each.undecided}
+        pending = {
+            _merge(model): each for model, each in self.pending.items() if len(each) or each.conditional
+        }
         for merge, changes in pending.items():
             ingest.ROWS.add(merge.table, by=len(changes))
-            _decide(cursor, merge, changes)
-        if pending and not self._write_few(cursor, pending):
+            _resolve(cursor, merge, changes)
+        if pending and not self._write_inline(cursor, pending):
             for merge, changes in pending.items():
                 _write_changes(cursor, merge, changes)
         for model, rows in self.inserted.items():
             if _is_ordered(model):
                 _insert(cursor, model, rows)
-        for work, noted in self.afterwards.items():
-            work(cursor, noted)
+        for work, items in self.deferred.items():
+            work(cursor, items)
         if self.barrier:
             self.barrier(cursor)
 
-    def _write_few(self, cursor: CursorWrapper, pending: Mapping[Merge, Pending]) -> bool:
+    def _write_inline(self, cursor: CursorWrapper, pending: Mapping[Merge, Pending]) -> bool:
         """Write a few changes without staging; return whether that was possible, and PostgreSQL took them.
 
         In tables that are distributed, statements join staging tables only.
         """
-        if sum(map(len, pending.values())) > _FEW or is_distributed():
+        if sum(map(len, pending.values())) > _MAX_INLINE or is_distributed():
             return False
         try:
             with (
@@ -93,9 +95,9 @@ class _Segment:
                 cursor.connection.pipeline(),
             ):
                 for merge, changes in pending.items():
-                    for statement, few in _statements(merge, changes):
-                        prepared.execute(merge.few + statement, merge.few_values(few))
-        except REFUSED:
+                    for statement, inline in _statements(merge, changes):
+                        prepared.execute(merge.inline_changes + statement, merge.inline_values(inline))
+        except REJECTED:
             return False
         return True
 
@@ -106,7 +108,7 @@ class Rows:
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
         # Silent changes of the file being read from before the last barrier.
-        self._of_file: dict[type[models.Model], dict[Any, Change]] = {}
+        self._file_changes: dict[type[models.Model], dict[Any, Change]] = {}
         self._start_segment()
 
     def _start_segment(self) -> None:
@@ -119,24 +121,24 @@ class Rows:
         self._inserted.setdefault(model, []).append(columns)
         return columns
 
-    def rows_of(self, model: type[models.Model]) -> list[Any]:
+    def rows_for(self, model: type[models.Model]) -> list[Any]:
         """Return the list that takes rows of a table until the next barrier: values in the model's order."""
         return self._inserted.setdefault(model, [])
 
-    def changes_of(self, model: type[models.Model]) -> Pending:
+    def changes_for(self, model: type[models.Model]) -> Pending:
         """Return what `upsert` adds to until the next barrier, for tables with very many changes."""
         pending = self._pending.get(model)
         if pending is None:
-            pending = self._pending[model] = self._new_changes(_rule(model), self._of_file.get(model))
+            pending = self._pending[model] = self._new_changes(_rule(model), self._file_changes.get(model))
         return pending
 
     def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
         """Change an object: as a new version from `since` (consensus timestamp) on, without it silently."""
-        self.changes_of(model).add(columns, since)
+        self.changes_for(model).add(columns, since)
 
-    def establish(self, model: type[models.Model], since: int, **columns: Any) -> None:
+    def create_if_absent(self, model: type[models.Model], since: int, **columns: Any) -> None:
         """Start a version of an object unless it exists (the rule's `present`)."""
-        self.changes_of(model).establish(columns, since)
+        self.changes_for(model).create_if_absent(columns, since)
 
     def _new_changes(self, rule: MergeRule, earlier: dict[Any, Change] | None) -> Pending:
         return Pending(rule, earlier)
@@ -144,28 +146,28 @@ class Rows:
     def add_part(self, part: Part) -> None:
         """Add rows and changes of the file being read, which were recorded elsewhere."""
         for model, changes in part.changes.items():
-            pending = self.changes_of(model)
+            pending = self.changes_for(model)
             for since, columns, establishes in changes:
                 if establishes and since is not None:
-                    pending.establish(columns, since)
+                    pending.create_if_absent(columns, since)
                 else:
                     pending.add(columns, since)
-        for model, moves in part.moved.items():
-            self.changes_of(model).move_all(moves)
+        for model, moves in part.sums.items():
+            self.changes_for(model).add_sums(moves)
         for model, rows in part.rows.items():
             self._inserted.setdefault(model, []).append(rows)
             self._segments[-1].encoded += rows.count - 1
-        for work, noted in part.afterwards.items():
-            self._segments[-1].afterwards.setdefault(work, []).extend(noted)
+        for work, items in part.deferred.items():
+            self._segments[-1].deferred.setdefault(work, []).extend(items)
         if part.barrier:
             self.barrier(part.barrier)
 
-    def afterwards(self, work: Work, noted: Any) -> None:
-        """Do `work` once, with everything noted for it, when all up to the next barrier is written.
+    def defer(self, work: Work, item: Any) -> None:
+        """Do `work` once, with all its items, when all up to the next barrier is written.
 
         It may change rows that are not listed, as long as nothing later in the stream touches them.
         """
-        self._segments[-1].afterwards.setdefault(work, []).append(noted)
+        self._segments[-1].deferred.setdefault(work, []).append(item)
 
     def barrier(self, work: Callable[[CursorWrapper], None]) -> None:
         """Do `work` in the database when everything so far is written and nothing after it.
@@ -173,21 +175,21 @@ class Rows:
         For the rare transaction that changes rows that are not listed, such as all serials of a treasury.
         """
         self._segments[-1].barrier = work
-        self._of_file |= {model: pending.all_of_file() for model, pending in self._pending.items()}
+        self._file_changes |= {model: pending.file_changes() for model, pending in self._pending.items()}
         self._start_segment()
 
     def end_file(self) -> None:
         """Mark the end of a file: what follows is of the next one."""
-        self._of_file = {}
+        self._file_changes = {}
         for pending in self._pending.values():
             pending.end_file()
 
-    def given(self, model: type[models.Model], key: Any, at: int) -> Collection[str]:
+    def columns_set_at(self, model: type[models.Model], key: Any, at: int) -> Collection[str]:
         """Return the columns that versions from `at` on gave the object `key` since the last barrier."""
         pending = self._pending.get(model)
-        return () if pending is None else pending.given(key, at)
+        return () if pending is None else pending.columns_set_at(key, at)
 
-    def parts_of(self, model: type[models.Model]) -> Iterator[list[Any]]:
+    def row_lists(self, model: type[models.Model]) -> Iterator[list[Any]]:
         """Yield the lists of rows that this batch inserts into the model's table so far, to be changed."""
         for segment in self._segments:
             if model in segment.inserted:
@@ -200,15 +202,15 @@ class Rows:
                 if isinstance(row, dict):
                     yield row
                 elif not isinstance(row, EncodedRows):
-                    yield dict(zip(names_of(model), row, strict=True))
+                    yield dict(zip(column_names(model), row, strict=True))
 
     def days(self) -> set[int]:
-        """Return the days (since the epoch) of the rows for tables that are divided by time on request."""
+        """Return the days (since the epoch) of the rows of partitionable tables."""
         return {
             day
             for segment in self._segments
             for model, rows in segment.inserted.items()
-            if issubclass(model, GrowingTable)
+            if issubclass(model, PartitionableTable)
             for row in rows
             for day in (row.days if isinstance(row, EncodedRows) else (_time(model, row) // NANOS_PER_DAY,))
         }
@@ -221,11 +223,10 @@ class Rows:
                 counts[model._meta.db_table] += _count(rows)
         return counts
 
-    def noted(self) -> Iterator[Any]:
-        """Yield everything noted for work that is done `afterwards`."""
+    def deferred_items(self) -> Iterator[Any]:
         for segment in self._segments:
-            for noted in segment.afterwards.values():
-                yield from noted
+            for items in segment.deferred.values():
+                yield from items
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
@@ -233,13 +234,13 @@ class Rows:
     def write(self, cursor: CursorWrapper) -> None:
         """Write everything, within the caller's transaction.
 
-        Barriers do not divide the rows of most tables: the work there reads none of a later time.
+        Barriers do not split the rows of most tables: the work there reads none of a later time.
         """
         unordered = {
             model: None for segment in self._segments for model in segment.inserted if not _is_ordered(model)
         }
         for model in unordered:
-            _insert(cursor, model, list(chain.from_iterable(self.parts_of(model))))
+            _insert(cursor, model, list(chain.from_iterable(self.row_lists(model))))
         # Parameters do not change the plans of changes or snapshots. Django's connections prepare nothing.
         cursor.execute("set local plan_cache_mode = force_generic_plan")
         cursor.connection.prepare_threshold = 0
@@ -255,8 +256,8 @@ def _is_ordered(model: type[models.Model]) -> bool:
 def _insert(cursor: CursorWrapper, model: type[models.Model], rows: Sequence[AddedRow]) -> None:
     if not rows:
         return
-    columns, table = columns_of(model), model._meta.db_table
-    ingest.ROWS.add(table, by=copy_fitting(cursor, table, columns, partial(row_values, columns, rows)))
+    columns, table = table_columns(model), model._meta.db_table
+    ingest.ROWS.add(table, by=copy_valid(cursor, table, columns, partial(row_values, columns, rows)))
 
 
 def _count(rows: Iterable[AddedRow]) -> int:
@@ -267,11 +268,11 @@ def row_values(columns: Iterable[Column], rows: Iterable[AddedRow]) -> Iterator[
     """Yield the values of each row in the order of the columns; encoded rows as they are."""
     defaults = {column.name: column.default for column in columns}
     # Whole rows are the most frequent ones, and need no defaults.
-    values_of, whole = itemgetter(*defaults), len(defaults)
+    values_of, column_count = itemgetter(*defaults), len(defaults)
     for row in rows:
         if row.__class__ is not dict:
             yield row  # type: ignore[misc]
-        elif len(row) == whole:
+        elif len(row) == column_count:
             yield values_of(row)
         else:
             yield tuple((defaults | row).values())
@@ -284,8 +285,7 @@ def _time(model: type[models.Model], row: dict[str, Any] | Sequence[Any]) -> int
 
 @cache
 def time_position(model: type[models.Model]) -> int:
-    """Return where the values of a row have its time."""
-    return names_of(model).index(TIME)
+    return column_names(model).index(TIME)
 
 
 def _stage(
@@ -297,7 +297,7 @@ def _stage(
     columns = [column for column in merge.staged if column.name in changed]
     names = [column.name for column in columns]
     columns += merge.times
-    copy_fitting(cursor, merge.staging, columns, partial(_staged, names, changes))
+    copy_valid(cursor, merge.staging, columns, partial(_staged, names, changes))
 
 
 def _staged(names: list[str], changes: Iterable[Change]) -> Iterator[list[Any]]:
@@ -316,13 +316,15 @@ def _merge(model: type[models.Model]) -> Merge:
     return Merge(model, _rule(model))
 
 
-def _decide(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
+def _resolve(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
     pending.end_file()
-    if pending.undecided:
-        cursor.execute(merge.find_present, [list(column) for column in zip(*pending.undecided, strict=True)])
-        pending.decide({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
+    if pending.conditional:
+        cursor.execute(
+            merge.select_present, [list(column) for column in zip(*pending.conditional, strict=True)]
+        )
+        pending.resolve({tuple(row[:-1]): row[-1] for row in cursor.fetchall()})
         pending.end_file()
-    pending.settle()
+    pending.flush_sums()
 
 
 def _write_changes(cursor: CursorWrapper, merge: Merge, pending: Pending) -> None:
@@ -331,7 +333,7 @@ def _write_changes(cursor: CursorWrapper, merge: Merge, pending: Pending) -> Non
     for _, changes in statements:
         _stage(cursor, merge, _changed(changes), changes)
     for statement, _ in statements:
-        cursor.execute(merge.many + statement)
+        cursor.execute(merge.staged_changes + statement)
 
 
 def _statements(merge: Merge, pending: Pending) -> list[tuple[str, Collection[Change]]]:

@@ -23,11 +23,11 @@ def gzip(body: bytes) -> bytes:
     return zlib.compress(body, 1, wbits=GZIP_WINDOW)
 
 
-def gzip_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def gzip_chunks(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Compress a body that comes in pieces. A body that breaks off has no end in gzip either."""
     compressor = zlib.compressobj(1, wbits=GZIP_WINDOW)
-    for piece in pieces:
-        if compressed := compressor.compress(piece):
+    for chunk in chunks:
+        if compressed := compressor.compress(chunk):
             yield compressed
     yield compressor.flush()
 
@@ -70,7 +70,7 @@ def _qualities(accepted: str) -> dict[str, float]:
     """Return coding -> quality; a quality that is not a number counts as 0."""
     qualities = {}
     for part in accepted.split(","):
-        coding, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        coding, *parameters = (chunk.strip().lower() for chunk in part.split(";"))
         quality = 1.0
         for parameter in parameters:
             name, _, value = parameter.partition("=")

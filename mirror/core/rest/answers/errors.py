@@ -145,8 +145,8 @@ class TooLarge(Failure):
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"The request body is too large: at most {most} bytes are taken")
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"The request body is too large: at most {max_bytes} bytes are taken")
 
 
 class UnsupportedMediaType(Failure):
@@ -182,7 +182,7 @@ def spring_envelope(failure: Failure) -> dict[str, Any]:
 
 
 def spring_texts(failure: Failure) -> list[str]:
-    """Return what Spring endpoints say of a failure: its messages, and why something may be missing."""
+    """Return the texts of Spring endpoints for a failure: its messages, and why something may be missing."""
     details = [problem.detail for problem in failure.problems if isinstance(failure, NotFound)]
     return [*(problem.message for problem in failure.problems), *filter(None, details)]
 
@@ -191,8 +191,8 @@ def _envelope(messages: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"_status": {"messages": list(messages)}}
 
 
-def failure_of(error: Exception, request: HttpRequest, view: Any = None) -> Failure:
-    """Return what the answer says of an exception. The rest is logged."""
+def to_failure(error: Exception, request: HttpRequest, view: Any = None) -> Failure:
+    """Return the failure that an exception is reported as. The rest is logged."""
     if isinstance(error, _TAKES_TOO_LONG):
         log.warning("request_took_too_long", method=request.method, path=request.get_full_path())
         return TimeBudgetExceeded("" if view is None else view.narrowed_by())
@@ -221,7 +221,7 @@ def failure_of(error: Exception, request: HttpRequest, view: Any = None) -> Fail
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """Answer an exception: the exception handler of all views."""
     view = context["view"]
-    failure = failure_of(error, context["request"], view)
+    failure = to_failure(error, context["request"], view)
     response: Response = view.failed(failure)
     if failure.retry_after:
         response.headers["retry-after"] = str(failure.retry_after)
@@ -232,8 +232,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
 
 
 def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Answer an exception of a request that has not come to its view."""
-    return page(failure_of(error, request))
+    """Answer an exception raised before the view."""
+    return page(to_failure(error, request))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

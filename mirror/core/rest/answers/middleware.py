@@ -59,12 +59,12 @@ class ApiMiddleware:
             return _preflight(request)
         if path.startswith(_NOT_API):
             return self.get_response(request)
-        if self._users is not None and not self._admits(request):
+        if self._users is not None and not self._authenticate(request):
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request)[0], None)
         hit = self._cache.find(key)
-        block = watermark.refreshed(for_cached=hit is not None)
+        block = watermark.refresh(for_cached=hit is not None)
         if hit is not None and self._is_new_enough(hit[0], request.META):
             http.CACHE.add("hit")
             return self._from_cache(request, *hit)
@@ -83,7 +83,7 @@ class ApiMiddleware:
             response, may_cache = mirror_block.answered(request, self.get_response)
         else:
             response, may_cache = self.get_response(request), True
-        watermark.computed()
+        watermark.record_computed()
         if exposed := [name for name in _EXPOSED if name in response.headers]:
             response.headers["access-control-expose-headers"] = ", ".join(exposed)
         return response, may_cache
@@ -96,11 +96,11 @@ class ApiMiddleware:
 
     @staticmethod
     def _is_new_enough(cached: CachedResponse, sent: Mapping[str, Any]) -> bool:
-        return watermark.admits(cached.block) and (
+        return watermark.is_fresh(cached.block) and (
             not mirror_block.is_wanted(sent) or mirror_block.is_new_enough(cached, sent)
         )
 
-    def _admits(self, request: HttpRequest) -> bool:
+    def _authenticate(self, request: HttpRequest) -> bool:
         """Return whether the request is admitted; for a user, note the most rows of a page.
 
         Only classic endpoints know users. The endpoint is looked up only for wrong credentials.
@@ -112,7 +112,7 @@ class ApiMiddleware:
         try:
             user = self._users.find(authorization)
         except WrongCredentials:
-            return _ignores_users(request.path_info)
+            return _is_public(request.path_info)
         if user is not None:
             request.META[users.MAX_ROWS] = user.limit
         return True
@@ -152,7 +152,7 @@ class ApiMiddleware:
         if self._compresses and compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
             response.headers["content-encoding"] = "gzip"
             pieces = cast(Iterator[bytes], response.streaming_content)
-            response.streaming_content = compression.gzip_pieces(pieces)
+            response.streaming_content = compression.gzip_chunks(pieces)
         return response
 
     def _from_cache(self, request: HttpRequest, cached: CachedResponse, max_age: int) -> HttpResponse:
@@ -192,7 +192,7 @@ class ApiMiddleware:
         }
 
 
-def _ignores_users(path: str) -> bool:
+def _is_public(path: str) -> bool:
     try:
         view = getattr(resolve(path).func, "cls", None)
     except Resolver404:

@@ -41,7 +41,7 @@ def is_new_enough(cached: CachedResponse, sent: Mapping[str, Any]) -> bool:
         # It is refused.
         return False
     block = cached.headers.get(HEADER)
-    return max(block_requirement.answered(), since) <= (NO_BLOCK if block is None else int(block))
+    return max(block_requirement.newest_answered(), since) <= (NO_BLOCK if block is None else int(block))
 
 
 def answered(
@@ -55,14 +55,14 @@ def answered(
     if since is None:
         return errors.page(errors.InvalidParameter(NAME)), False
     try:
-        response, newest, rests_on_one = _answered_since(since, request, answer)
+        response, newest, is_consistent = _answered_since(since, request, answer)
     finally:
         block_requirement.end()
     if newest > NO_BLOCK:
         response.headers[HEADER] = str(newest)
     if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers.setdefault("retry-after", _RETRY_AFTER)
-    return response, rests_on_one
+    return response, is_consistent
 
 
 def _answered_since(
@@ -79,7 +79,7 @@ def _answered_since(
     except _NOT_READ:
         # The answer is complete, and as right without the header.
         return response, NO_BLOCK, False
-    return response, newest, requirement.rests_on_one(newest)
+    return response, newest, requirement.is_consistent(newest)
 
 
 def _since(sent: Mapping[str, Any]) -> int | None:

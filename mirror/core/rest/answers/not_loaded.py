@@ -9,7 +9,7 @@ from typing import TypeVar
 from mirror.core.db import loaded_ranges
 from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
 from mirror.core.rest.answers.errors import NOT_FOUND, NotFound
-from mirror.core.values.timestamp import NANOS_PER_SECOND, instant
+from mirror.core.values.timestamp import NANOS_PER_SECOND, iso_text
 
 Known = TypeVar("Known")
 
@@ -18,7 +18,7 @@ _VALID = 180 * NANOS_PER_SECOND
 # So many gaps are named.
 _MAX_GAPS = 3
 
-_OF_TABLE = {
+_TABLE_CONTENTS = {
     "transaction": "transactions",
     "contract_action": "actions of contracts",
     "contract_result": "results of contracts",
@@ -29,7 +29,7 @@ _OF_TABLE = {
 def _part() -> Loaded | None:
     """Return what is loaded; None where nothing is missing, and where that is unknown."""
     loaded = loaded_ranges.loaded()
-    return loaded if loaded.is_known and not loaded.is_whole else None
+    return loaded if loaded.is_known and not loaded.is_complete else None
 
 
 def at(time: int, table: str = "transaction") -> str | None:
@@ -52,7 +52,6 @@ def transaction(valid_start: int, table: str = "transaction") -> str | None:
 
 
 def block(number: int) -> str | None:
-    """Return why the block of this number is missing."""
     if (loaded := _part()) is None:
         return None
     before = after = None
@@ -70,7 +69,7 @@ def entity() -> str | None:
     """Return why the node may not know an account, a contract, a token, a topic, a schedule or a file."""
     if (loaded := _part()) is None:
         return None
-    sentences = [_not_everything(loaded, "Not known"), _filtered(loaded)]
+    sentences = [_partial(loaded, "Not known"), _filtered(loaded)]
     return " ".join(filter(None, sentences)) or None
 
 
@@ -88,7 +87,7 @@ def anything(table: str | None = "transaction") -> str | None:
     """
     if (loaded := _part()) is None:
         return None
-    sentences = [_not_everything(loaded, "Perhaps not loaded")]
+    sentences = [_partial(loaded, "Perhaps not loaded")]
     if table is not None:
         sentences += [_dropped(loaded, 0, table), _filtered(loaded)]
     return " ".join(filter(None, sentences)) or None
@@ -97,7 +96,7 @@ def anything(table: str | None = "transaction") -> str | None:
 def _no_block_between(before: Interval | None, after: Interval | None) -> str:
     if before is None:
         return f"the node has no block before {_first(after)}"
-    last = f"{before.last_block} ({instant(before.end)})"
+    last = f"{before.last_block} ({iso_text(before.end)})"
     if after is None:
         return f"the node has no block after {last} yet"
     return f"the node has no block between {last} and {_first(after)}"
@@ -105,10 +104,10 @@ def _no_block_between(before: Interval | None, after: Interval | None) -> str:
 
 def _first(interval: Interval | None) -> str:
     assert interval is not None
-    return f"{interval.first_block} ({instant(interval.start)})"
+    return f"{interval.first_block} ({iso_text(interval.start)})"
 
 
-def _not_everything(loaded: Loaded, then: str) -> str | None:
+def _partial(loaded: Loaded, then: str) -> str | None:
     gaps = loaded.gaps
     missing = " and ".join(gap_text(*gap) for gap in gaps[:_MAX_GAPS])
     if more := len(gaps) - _MAX_GAPS:
@@ -125,7 +124,7 @@ def _dropped(loaded: Loaded, time: int, table: str) -> str | None:
     before = loaded.dropped.get(table)
     if before is None or time >= before:
         return None
-    return f"Dropped: the node has kept {_OF_TABLE[table]} from {instant(before)} on."
+    return f"Dropped: the node has kept {_TABLE_CONTENTS[table]} from {iso_text(before)} on."
 
 
 def _filtered(loaded: Loaded) -> str | None:

@@ -67,14 +67,14 @@ class Record(Generic[T]):
         columns: list[str] = []
         values: list[str] = []
         members: list[str] = []
-        for place, (name, hint) in enumerate(hints.items()):
+        for index, (name, hint) in enumerate(hints.items()):
             kind = _kind(hint)
-            column, value, member = f"{table}{name}", f"value{place}", f"value{place}"
+            column, value, member = f"{table}{name}", f"value{index}", f"value{index}"
             if write := (written or {}).get(name) or by_kind.get(kind):
-                functions[f"write{place}"], member = write, f"write{place}({value})"
+                functions[f"write{index}"], member = write, f"write{index}({value})"
             elif kind is json_types.TimestampRangeJson:
                 column = f"lower({table}timestamp_range), upper({table}timestamp_range)"
-                value = f"since{place}, until{place}"
+                value = f"since{index}, until{index}"
                 member = f"ends({value})"
             columns.append(sql.get(name, column))
             values.append(value)

@@ -28,7 +28,6 @@ class JsonRenderer(BaseRenderer):
 
     @property
     def content_type(self) -> str:
-        """The header of the answer."""
         return self.media_type if self.charset is None else f"{self.media_type}; charset={self.charset}"
 
     def render(

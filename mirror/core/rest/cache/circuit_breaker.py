@@ -26,7 +26,7 @@ class Circuit:
         self._lock = threading.Lock()
 
     def closed(self) -> bool:
-        """Return whether the caller may call the service. It then reports `worked` or `failed`."""
+        """Return whether to call the service; `record_success` or `record_failure` has to follow."""
         if self._open_until is None:
             return True
         with self._lock:
@@ -36,7 +36,7 @@ class Circuit:
             self._open_until = now + self._pause
             return True
 
-    def worked(self) -> None:
+    def record_success(self) -> None:
         if self._open_until is None:
             return
         with self._lock:
@@ -44,7 +44,7 @@ class Circuit:
                 self._open_until = None
                 log.warning("service_back", service=self._service)
 
-    def failed(self, error: Exception) -> None:
+    def record_failure(self, error: Exception) -> None:
         with self._lock:
             first = self._open_until is None
             self._open_until = self._clock() + self._pause

@@ -42,13 +42,13 @@ class RedisCache(django_redis.RedisCache):  # type: ignore[misc]
             answer = command(*args, **keywords)
         # A broken server makes its client raise anything, and none of it is a reason to fail a request.
         except Exception as error:
-            self._circuit.failed(error)
+            self._circuit.record_failure(error)
             return None
         # The client's timeout is for each piece of an answer; many small ones can take longer.
         if time.monotonic() - began > self._slow:
-            self._circuit.failed(TimeoutError("answers slowly"))
+            self._circuit.record_failure(TimeoutError("answers slowly"))
         else:
-            self._circuit.worked()
+            self._circuit.record_success()
         return answer
 
 

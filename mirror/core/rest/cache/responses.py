@@ -62,14 +62,14 @@ class ResponseCache:
         path: str = request.META["PATH_INFO"]
         if request.method not in _METHODS or path[: len(_API)].lower() != _API:
             return None
-        most = request.META.get(users.MAX_ROWS)
-        return self._key(request.META.get("QUERY_STRING", ""), links.base(request), path, most)
+        max_rows = request.META.get(users.MAX_ROWS)
+        return self._key(request.META.get("QUERY_STRING", ""), links.base(request), path, max_rows)
 
-    def _key(self, query: str, base: str, path: str, most: int | None) -> str:
+    def _key(self, query: str, base: str, path: str, max_rows: int | None) -> str:
         # A raw query has no space, a path may have one.
         url = f"{query} {base}{path}".encode("utf-8", "surrogatepass")
         digest = hashlib.md5(url, usedforsecurity=False).hexdigest()
-        return f"{self._namespace}:{digest}" if most is None else f"{self._namespace}:{most}:{digest}"
+        return f"{self._namespace}:{digest}" if max_rows is None else f"{self._namespace}:{max_rows}:{digest}"
 
     def find_at_once(self, environ: Mapping[str, Any]) -> tuple[CachedResponse, int] | None:
         """Return the answer to a WSGI environment, if it is a plain one, and it takes no time to look."""

@@ -57,20 +57,20 @@ def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_valu
         elif before[0].startswith(_RANGE_OPERATORS):
             cached.append(bound)
         query[name] = cached
-    if by_value and _leaves_nothing(parameters, names[0], query[names[0]]):
+    if by_value and _is_empty(parameters, names[0], query[names[0]]):
         return None
     pairs = "&".join(f"{name}={text}" for name, texts in query.items() for text in texts)
     path = parameters.path.removesuffix("/")
     return f"{path}?{pairs}"
 
 
-def _leaves_nothing(parameters: ParameterSet, name: str, texts: Sequence[str]) -> bool:
+def _is_empty(parameters: ParameterSet, name: str, texts: Sequence[str]) -> bool:
     if len(texts) == 1:
         # One end excludes no other.
         return False
     _, parameter = parameters.by_name[name]
     comparisons = [parameter.comparison(text, split_last) for text in texts]
-    return Bounds.of(found for found in comparisons if found.value is not None).empty
+    return Bounds.combine(found for found in comparisons if found.value is not None).empty
 
 
 def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | None:
@@ -94,30 +94,32 @@ def spring_link(parameters: ParameterSet, values: Mapping[str, Any]) -> str | No
         _, parameter = parameters.by_name[name]
         if parameter.pages_equal:
             if (
-                left := _left(parameter, query.get(name, ()), values[name], parameters.descending)
+                remaining := _remaining(parameter, query.get(name, ()), values[name], parameters.descending)
             ) is not None:
-                if not left:
+                if not remaining:
                     return None
-                query[name] = left
+                query[name] = remaining
                 continue
         elif _has_equality(query.get(name, ())):
             continue
         fixed = following is not None and _has_equality(query.get(following, ()))
         operator = direction if following is None or fixed else f"{direction}e"
         query[name] = [*query.get(name, ()), f"{operator}:{values[name]}"]
-    if _leaves_no_page(parameters, {name: query.get(name, ()) for name in names}):
+    if _is_last_page(parameters, {name: query.get(name, ()) for name in names}):
         return None
     pairs = "&".join(f"{_encoded(name)}={_encoded(text)}" for name, texts in query.items() for text in texts)
     return f"{parameters.path}?{pairs}"
 
 
-def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending: bool) -> list[str] | None:
+def _remaining(
+    parameter: Parameter[Any], texts: Iterable[str], last: int, descending: bool
+) -> list[str] | None:
     """Return the texts without values named by eq that are not after the last row; None if eq names none.
 
     They are empty if no value is left.
     """
     comparisons = {text: parameter.comparison(text, spring.split_first) for text in texts if text.strip()}
-    bounds = Bounds.of(comparisons.values())
+    bounds = Bounds.combine(comparisons.values())
     if not bounds.equal:
         return None
     after = {value for value in bounds.equal_within if (value < last if descending else value > last)}
@@ -126,14 +128,14 @@ def _left(parameter: Parameter[Any], texts: Iterable[str], last: int, descending
     return [text for text, (operator, value) in comparisons.items() if operator != "eq" or value in after]
 
 
-def _leaves_no_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
+def _is_last_page(parameters: ParameterSet, query: Mapping[str, Sequence[str]]) -> bool:
     """Return whether no row can match: bounds exclude each other, and every column before has one value."""
     for name, texts in query.items():
         _, parameter = parameters.by_name[name]
         comparisons = [parameter.comparison(text, spring.split_first) for text in texts if text.strip()]
-        if parameter.least is not None:
-            comparisons.append(Comparison("gte", parameter.least))
-        bounds = Bounds.of(comparisons)
+        if parameter.minimum is not None:
+            comparisons.append(Comparison("gte", parameter.minimum))
+        bounds = Bounds.combine(comparisons)
         if bounds.equal:
             if len(bounds.equal) > 1:
                 return False

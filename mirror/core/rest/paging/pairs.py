@@ -73,7 +73,7 @@ def spring_pair(parameters: ParameterSet, first_key: str, second_key: str) -> Pa
         raise BadRequest(f"{second_name} parameter must have {first_name} present")
     check_spring_bound(first_name, first)
     check_spring_bound(second_name, second)
-    if Bounds.of(second).empty and not (_has(first, _LOWER) and _has(first, _UPPER)):
+    if Bounds.combine(second).empty and not (_has(first, _LOWER) and _has(first, _UPPER)):
         raise BadRequest(f"Invalid range provided for {second_name}")
     for side, needed in ((_UPPER, "lte"), (_LOWER, "gte")):
         if _has(second, side) and not _has(first, ("eq", needed)):
@@ -86,7 +86,7 @@ def check_spring_range(name: str, comparisons: Sequence[Comparison]) -> None:
 
     Errors: BadRequest.
     """
-    ends = Ends.of(comparisons).bounds
+    ends = Ends.combine(comparisons).bounds
     if ends.upper is not None and ends.upper < (ends.lower or 0):
         raise BadRequest(f"Invalid range provided for {name}")
 
@@ -116,4 +116,4 @@ def _mixes(comparisons: Sequence[Comparison]) -> bool:
 def _range(first: Sequence[Comparison], second: Sequence[Comparison]) -> PairBounds:
     if any(comparison.value is None for comparison in (*first, *second)):
         return NO_PAIRS
-    return PairBounds(Bounds.of(first), Bounds.of(second))
+    return PairBounds(Bounds.combine(first), Bounds.combine(second))

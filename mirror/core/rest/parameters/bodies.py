@@ -21,25 +21,25 @@ def read_body(request: HttpRequest | Request, media_types: Container[str], unnam
     content_type = request.META.get("CONTENT_TYPE", "").strip() or unnamed
     if content_type.partition(";")[0].strip().lower() not in media_types:
         raise UnsupportedMediaType(content_type)
-    most = config.value("rest.request.maxBodySize") << 10
-    size = size_to_read(request.META, most)
+    max_size = config.value("rest.request.maxBodySize") << 10
+    size = size_to_read(request.META, max_size)
     if size is None:
-        raise TooLarge(most)
+        raise TooLarge(max_size)
     try:
         body: bytes = request.META["wsgi.input"].read(size)
     except TimeoutError:
         raise Unavailable("Too many requests wait for their bodies: try again in a moment") from None
     except OSError:
         raise BadRequest(UNREADABLE) from None
-    if len(body) > most:
-        raise TooLarge(most)
+    if len(body) > max_size:
+        raise TooLarge(max_size)
     return body
 
 
-def size_to_read(headers: Mapping[str, Any], most: int) -> int | None:
+def size_to_read(headers: Mapping[str, Any], max_size: int) -> int | None:
     """Return how many bytes to read; None if the request itself says that its body is too large."""
     length = headers.get("CONTENT_LENGTH") or ""
     if length.isdecimal():
-        return int(length) if int(length) <= most else None
+        return int(length) if int(length) <= max_size else None
     # A body in chunks ends with its stream.
-    return most + 1 if "HTTP_TRANSFER_ENCODING" in headers else 0
+    return max_size + 1 if "HTTP_TRANSFER_ENCODING" in headers else 0

@@ -22,8 +22,8 @@ class ParameterBackend(BaseFilterBackend):
         declared: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
         texts = declared.split_query(request.META.get("QUERY_STRING", ""))
         parameters = declared(texts, request.path)
-        if most := request.META.get(users.MAX_ROWS):
-            _change_most_rows(parameters, most)
+        if max_rows := request.META.get(users.MAX_ROWS):
+            _change_most_rows(parameters, max_rows)
         request.parameters = parameters  # type: ignore[attr-defined]
         return parameters.filter_queryset(queryset)
 
@@ -32,8 +32,8 @@ class ParameterBackend(BaseFilterBackend):
         return parameters.described()
 
 
-def _change_most_rows(parameters: ParameterSet, most: int) -> None:
-    """Let a page have up to `most` rows, instead of as many as the settings say."""
+def _change_most_rows(parameters: ParameterSet, max_rows: int) -> None:
+    """Let a page have up to `max_rows` rows, instead of as many as the settings say."""
     for key, parameter in parameters.declared.items():
         if isinstance(parameter, classic.Limit) and parameter.by_user:
-            setattr(parameters, key, parameter.up_to(most, parameters.texts.get(parameter.name, [])))
+            setattr(parameters, key, parameter.up_to(max_rows, parameters.texts.get(parameter.name, [])))

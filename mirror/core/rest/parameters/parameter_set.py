@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class InvalidValue(ValueError):
-    """The value of a parameter is not acceptable, or it does not know the operator."""
+    """The value of a parameter is invalid, or the operator unsupported."""
 
 
 class InvalidValueMessage(InvalidValue):
@@ -54,7 +54,7 @@ class Parameter(Filter, Generic[T]):
     #: Whether the request may narrow by several values; otherwise the last one counts.
     many: ClassVar[bool] = True
     #: The least number there is, if a request for less is an error; then no link asks for less either.
-    least: ClassVar[int | None] = None
+    minimum: ClassVar[int | None] = None
     #: Whether a link leaves out the values named by eq that have been listed; otherwise it repeats them.
     pages_equal: ClassVar[bool] = False
 
@@ -154,7 +154,7 @@ def split_two(text: str) -> tuple[str, str]:
     return (head, value) if colon else ("eq", value)
 
 
-def refuse_ne(comparisons: Iterable[Comparison], message: str) -> None:
+def reject_ne(comparisons: Iterable[Comparison], message: str) -> None:
     """Refuse the operator ne. Errors: BadRequest with this message."""
     if any(comparison.operator == "ne" for comparison in comparisons):
         raise BadRequest(message)

@@ -30,12 +30,12 @@ def classic_query(raw: str) -> Texts:
     Errors: BadRequest for a name that is repeated more often than the settings allow.
     """
     texts: Texts = {}
-    most: int = config.value("rest.query.maxRepeatedQueryParameters")
+    max_values: int = config.value("rest.query.maxRepeatedQueryParameters")
     for pair in _pairs(raw):
         name, value = _split(pair)
         if "[" in name and (bracketed := _BRACKETS.fullmatch(name)):
             name, index, rest = bracketed.groups()
-            is_list = not rest and (not index or (index.isdecimal() and int(index[:9]) <= most))
+            is_list = not rest and (not index or (index.isdecimal() and int(index[:9]) <= max_values))
             if not is_list:
                 value = UNUSABLE
         if not name:
@@ -44,9 +44,9 @@ def classic_query(raw: str) -> Texts:
         if name in _LOWER_CASE_VALUES:
             value = value.lower()
         texts.setdefault(name, []).append(value)
-    if len(raw) > most and any(len(values) > most for values in texts.values()):
-        elements = "element" if most == 1 else "elements"
-        raise BadRequest(f"Array limit exceeded. Only {most} {elements} allowed in an array.")
+    if len(raw) > max_values and any(len(values) > max_values for values in texts.values()):
+        elements = "element" if max_values == 1 else "elements"
+        raise BadRequest(f"Array limit exceeded. Only {max_values} {elements} allowed in an array.")
     return texts
 
 

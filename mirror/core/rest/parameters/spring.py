@@ -171,7 +171,7 @@ class Timestamp(ListParameter):
 
 def time_window(comparisons: Iterable[Comparison]) -> Bounds:
     """Return the range of times: the last bound of each side counts, and a single time means all up to it."""
-    return Ends.of(
+    return Ends.combine(
         Comparison("lte" if operator == "eq" else operator, at) for operator, at in comparisons
     ).bounds
 
@@ -268,9 +268,9 @@ class CappedLimit(Limit):
 class StrictId(Number):
     """Ids from 0 on. Bounds that leave none of them are an error, as is `lt:0`."""
 
-    least, pages_equal = 0, True
+    minimum, pages_equal = 0, True
 
 
 def id_bounds(comparisons: Iterable[Comparison]) -> Bounds:
     """Return the range and the values that comparisons of such ids leave."""
-    return Bounds.of([*comparisons, Comparison("gte", StrictId.least)])
+    return Bounds.combine([*comparisons, Comparison("gte", StrictId.minimum)])

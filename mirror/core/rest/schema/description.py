@@ -88,7 +88,7 @@ def component_name(shape: type) -> str:
     return shape.__name__.removesuffix("Json")
 
 
-def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
+def to_schema(hint: Any, components: dict[str, Schema]) -> Schema:
     """Return the JSON schema of a type. TypedDicts are added to `components`, and referred to.
 
     drf-spectacular resolves plain types. It would write TypedDicts in place, and drop what Annotated adds.
@@ -98,15 +98,15 @@ def schema_of(hint: Any, components: dict[str, Schema]) -> Schema:
     if hint is None:
         return {}
     if origin is Annotated:
-        return schema_of(arguments[0], components) | _members(arguments[1])
+        return to_schema(arguments[0], components) | _members(arguments[1])
     if origin is NotRequired:
-        return schema_of(arguments[0], components)
+        return to_schema(arguments[0], components)
     if origin is list:
-        return {"type": "array", "items": schema_of(arguments[0], components)}
+        return {"type": "array", "items": to_schema(arguments[0], components)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": schema_of(arguments[1], components)}
+        return {"type": "object", "additionalProperties": to_schema(arguments[1], components)}
     if origin in (Union, types.UnionType):
-        return _either([schema_of(argument, components) for argument in arguments])
+        return _either([to_schema(argument, components) for argument in arguments])
     if typing.is_typeddict(hint):
         return _object(hint, components)
     if hint is bytes:
@@ -144,7 +144,7 @@ def _object(shape: Any, components: dict[str, Schema]) -> Schema:
         hints = typing.get_type_hints(shape, include_extras=True)
         if "links" in hints:
             hints["links"] = hints.pop("links")
-        schema["properties"] = {member: schema_of(hint, components) for member, hint in hints.items()}
+        schema["properties"] = {member: to_schema(hint, components) for member, hint in hints.items()}
         # With annotations that are strings, as in a compiled module, a TypedDict takes all for required.
         schema["required"] = [
             member
@@ -231,7 +231,7 @@ class EndpointSchema(AutoSchema):
     def _component(self, shape: Any) -> Schema:
         """Return the schema of a type, and register the components that it needs."""
         components: dict[str, Schema] = {}
-        resolved = schema_of(shape, components)
+        resolved = to_schema(shape, components)
         for name, schema in components.items():
             component = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, name)  # type: ignore[no-untyped-call]
             self.registry.register_on_missing(component)

@@ -18,7 +18,7 @@ def fee_of(message: Any, kind: str, token: int) -> Fee:
     terms = getattr(message, kind)
     fee = {
         "all_collectors_are_exempt": message.all_collectors_are_exempt,
-        "collector_account_id": entity_id.of_account(message.fee_collector_account_id) or None,
+        "collector_account_id": entity_id.from_account(message.fee_collector_account_id) or None,
     }
     if kind == "fixed_fee":
         return fee | _fixed(terms, token)
@@ -41,5 +41,5 @@ def _fixed(terms: Any, token: int) -> Fee:
     """Return a fee in hbar, in the denominating token, or if that is 0.0.0 in the token itself."""
     denominating = None
     if terms.HasField("denominating_token_id"):
-        denominating = entity_id.of_token(terms.denominating_token_id) or token
+        denominating = entity_id.from_token(terms.denominating_token_id) or token
     return {"amount": terms.amount, "denominating_token_id": denominating}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mirror.demo.actions.tokens.transfers import find_receiver, transfer
-from mirror.demo.network import Network, both, require, weighted
+from mirror.demo.network import Network, pair, require, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
@@ -17,7 +17,7 @@ _MISTAKEN = 0.06  # share of the uses that take more than allowed
 
 
 # GRANTING
-def allow_hbars(network: Network) -> None:
+def approve_hbars(network: Network) -> None:
     """Allow another account to spend hbars, or no longer."""
     allowances = network.world.tokens.hbar_allowances
     owner = traders.trader(network)
@@ -27,13 +27,13 @@ def allow_hbars(network: Network) -> None:
         amount = 0
     if len(allowances) >= _MAX_ALLOWED:
         (owner, spender), amount = network.choose.choice(list(allowances)), 0
-        require(traders.able(network, owner))
+        require(traders.can_pay(network, owner))
     allowances[owner, spender] = Allowance(amount, amount, network.now)
     body = _parties(network, owner, spender) | {"amount": amount}
     network.submit("cryptoApproveAllowance", {"cryptoAllowances": [body]}, payer=owner)
 
 
-def allow_units(network: Network) -> None:
+def approve_units(network: Network) -> None:
     """Allow another account to spend units of a token, or no longer; sometimes hbars as well."""
     token = traders.token(network, lambda token: token.fungible)
     owner = traders.holder(network, token)
@@ -45,22 +45,22 @@ def allow_units(network: Network) -> None:
     if len(tokens.token_allowances) >= _MAX_ALLOWED:
         owner, spender, number = network.choose.choice(list(tokens.token_allowances))
         token, amount = tokens.issued[number], 0
-        require(not token.deleted and owner in token.relationships and traders.able(network, owner))
-    refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    network.give_up_if(refusal)
+        require(not token.deleted and owner in token.relationships and traders.can_pay(network, owner))
+    failure = "TOKEN_IS_PAUSED" if token.paused else None
+    network.avoid_failure(failure)
     parties = _parties(network, owner, spender)
     body = {"tokenAllowances": [parties | {"tokenId": token.number, "amount": amount}]}
     if network.choose.random() < 0.15:
         body["cryptoAllowances"] = [parties | {"amount": 10 * HBAR}]
-    if not refusal:
+    if not failure:
         tokens.token_allowances[owner, spender, token.number] = Allowance(amount, amount, at)
         if "cryptoAllowances" in body:
             tokens.hbar_allowances[owner, spender] = Allowance(10 * HBAR, 10 * HBAR, at)
-    network.submit("cryptoApproveAllowance", body, payer=owner, result=refusal)
+    network.submit("cryptoApproveAllowance", body, payer=owner, result=failure)
 
 
-def allow_serials(network: Network) -> None:
-    _allow_serials(network, *_owner_of_serials(network))
+def approve_serials(network: Network) -> None:
+    _approve_serials(network, *_owner_of_serials(network))
 
 
 def _owner_of_serials(network: Network) -> tuple[Token, int, int]:
@@ -70,18 +70,18 @@ def _owner_of_serials(network: Network) -> tuple[Token, int, int]:
     return token, owner, traders.trader(network, other_than=(owner,))
 
 
-def allow_serials_for_another(network: Network) -> None:
+def approve_serials_for_another(network: Network) -> None:
     """Let the spender of all serials of an owner allow a third account to spend some."""
     tokens = network.world.tokens
     owner, delegating, number = network.pick(tokens.all_serials_allowed())
     token = tokens.issued[number]
     spender = traders.trader(network, other_than=(owner, delegating))
     usable = not token.deleted and not token.paused and token.balance(owner)
-    require(usable and traders.able(network, delegating))
-    _allow_serials(network, token, owner, spender, delegating=delegating)
+    require(usable and traders.can_pay(network, delegating))
+    _approve_serials(network, token, owner, spender, delegating=delegating)
 
 
-def _allow_serials(
+def _approve_serials(
     network: Network, token: Token, owner: int, spender: int, delegating: int | None = None
 ) -> None:
     owned = token.owned(owner)
@@ -96,7 +96,7 @@ def _allow_serials(
     network.submit("cryptoApproveAllowance", {"nftAllowances": [body]}, payer=delegating or owner)
 
 
-def allow_all_serials(network: Network) -> None:
+def approve_all_serials(network: Network) -> None:
     """Allow another account to spend all serials of a token, or no longer."""
     token, owner, spender = _owner_of_serials(network)
     tokens, approved = network.world.tokens, True
@@ -105,13 +105,13 @@ def allow_all_serials(network: Network) -> None:
         owner, spender, number = network.choose.choice(in_force)
         token, approved = tokens.issued[number], False
         require(not token.deleted and not token.paused and owner in token.relationships)
-        require(traders.able(network, owner))
+        require(traders.can_pay(network, owner))
     tokens.nft_allowances[owner, spender, token.number] = AllowanceForAll(approved, network.now)
     body = _parties(network, owner, spender) | {"tokenId": token.number, "approved_for_all": approved}
     network.submit("cryptoApproveAllowance", {"nftAllowances": [body]}, payer=owner)
 
 
-def take_serials_back(network: Network) -> None:
+def revoke_serials(network: Network) -> None:
     """Delete the allowances of all serials that an owner has of a token."""
     token = traders.token(
         network, lambda token: not token.paused and any(serial.spender for serial in token.serials.values())
@@ -134,32 +134,32 @@ def _parties(network: Network, owner: int, spender: int) -> dict[str, Any]:
 
 
 # SPENDING
-def take_hbars(network: Network) -> None:
+def spend_hbars(network: Network) -> None:
     """Spend hbars by an allowance, sometimes more than allowed."""
     allowances = network.world.tokens.hbar_allowances
     owner, spender = network.pick([key for key, allowance in allowances.items() if allowance.amount])
-    require(traders.able(network, spender) and traders.able(network, owner))
+    require(traders.can_pay(network, spender) and traders.can_pay(network, owner))
     allowance = allowances[owner, spender]
-    most = min(allowance.amount, network.world.accounts[owner].balance // 4)
-    amount, refusal = network.choose.randint(1, most), None
+    max_amount = min(allowance.amount, network.world.accounts[owner].balance // 4)
+    amount, failure = network.choose.randint(1, max_amount), None
     if network.choose.random() < _MISTAKEN:
-        amount, refusal = allowance.amount + HBAR, "AMOUNT_EXCEEDS_ALLOWANCE"
+        amount, failure = allowance.amount + HBAR, "AMOUNT_EXCEEDS_ALLOWANCE"
     else:
         allowance.amount -= amount
-    _take_hbars(network, owner, spender, amount, refusal)
+    _spend_hbars(network, owner, spender, amount, failure)
 
 
-def take_units(network: Network) -> None:
+def spend_units(network: Network) -> None:
     """Spend units by an allowance, sometimes for another account or more than allowed."""
     tokens = network.world.tokens
     usable = [key for key, allowance in tokens.token_allowances.items() if allowance.amount]
     owner, spender, number = network.pick(usable)
     token, allowance = tokens.issued[number], tokens.token_allowances[owner, spender, number]
-    most = min(allowance.amount, token.balance(owner))
+    max_amount = min(allowance.amount, token.balance(owner))
     # Custom fees would be taken from the allowance as well, which is not simulated.
-    require(most and traders.able(network, spender) and (not token.fees or owner == token.treasury))
+    require(max_amount and traders.can_pay(network, spender) and (not token.fees or owner == token.treasury))
     receiver = spender if network.choose.random() < 0.7 else find_receiver(network, token, owner)
-    transfers, amount = Transfers(network), network.choose.randint(1, most)
+    transfers, amount = Transfers(network), network.choose.randint(1, max_amount)
     fails_by = None
     if network.choose.random() < _MISTAKEN:
         amount, fails_by = allowance.amount + 1, "AMOUNT_EXCEEDS_ALLOWANCE"
@@ -169,7 +169,7 @@ def take_units(network: Network) -> None:
         allowance.amount -= amount
 
 
-def take_a_serial(network: Network) -> None:
+def spend_serial(network: Network) -> None:
     """Spend a serial by an allowance for that serial, or for all."""
     token = traders.token(network, lambda token: not token.fungible and token.supply)
     possible = [
@@ -181,41 +181,40 @@ def take_a_serial(network: Network) -> None:
         if allowed == token.number:
             possible += [(number, owner, spender) for number in token.owned(owner)[:1]]
     number, owner, spender = network.pick(possible)
-    require(traders.able(network, spender))
+    require(traders.can_pay(network, spender))
     transfers = Transfers(network)
     transfers.move(token, owner, spender, number)
     transfer(network, transfers, payer=spender, approved=True)
 
 
-def take_in_vain(network: Network) -> None:
-    """Spend hbars without an allowance."""
+def spend_invalid(network: Network) -> None:
     owner = traders.trader(network)
     spender = traders.trader(network, other_than=(owner,))
     require((owner, spender) not in network.world.tokens.hbar_allowances)
-    _take_hbars(network, owner, spender, HBAR, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    _spend_hbars(network, owner, spender, HBAR, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
-def _take_hbars(network: Network, owner: int, spender: int, amount: int, refusal: str | None) -> None:
+def _spend_hbars(network: Network, owner: int, spender: int, amount: int, failure: str | None) -> None:
     moved = {owner: -amount, spender: amount}
     body = {"transfers": {"accountAmounts": amounts(moved, approved=True)}}
-    network.submit("cryptoTransfer", body, payer=spender, transfers=moved, result=refusal)
+    network.submit("cryptoTransfer", body, payer=spender, transfers=moved, result=failure)
 
 
-def allow_in_vain(network: Network) -> None:
+def approve_invalid(network: Network) -> None:
     """Approve an allowance for the owner itself, or of a token that the owner is not associated with."""
-    owner, token = both(
+    owner, token = pair(
         traders.find_trader(network), traders.find_token(network, lambda token: token.fungible)
     )
-    spender, refusal = owner, "SPENDER_ACCOUNT_SAME_AS_OWNER"
+    spender, failure = owner, "SPENDER_ACCOUNT_SAME_AS_OWNER"
     if owner not in token.relationships:
-        spender, refusal = token.treasury, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+        spender, failure = token.treasury, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
     body = {"owner": owner, "spender": spender, "tokenId": token.number, "amount": 100}
-    network.submit("cryptoApproveAllowance", {"tokenAllowances": [body]}, payer=owner, result=refusal)
+    network.submit("cryptoApproveAllowance", {"tokenAllowances": [body]}, payer=owner, result=failure)
 
 
 ACTIONS = weighted(
-    (1, allow_hbars, allow_units, allow_serials),
-    (0, allow_all_serials, allow_serials_for_another, take_serials_back),
-    (1, take_hbars, take_units, take_a_serial),
-    (0, take_in_vain, allow_in_vain),
+    (1, approve_hbars, approve_units, approve_serials),
+    (0, approve_all_serials, approve_serials_for_another, revoke_serials),
+    (1, spend_hbars, spend_units, spend_serial),
+    (0, spend_invalid, approve_invalid),
 )

@@ -5,8 +5,8 @@ from typing import Any
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.keys.nodes import nodes
-from mirror.demo.keys.wallet import Ed25519Wallet, two_of
-from mirror.demo.network import Network, NotPossible, both, require, weighted
+from mirror.demo.keys.wallet import Ed25519Wallet, threshold_key
+from mirror.demo.network import Network, NotPossible, pair, require, weighted
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
 
@@ -32,15 +32,15 @@ def pay(network: Network) -> None:
     network.pay(transfers, payer.number, envelope={"memo": memo})
 
 
-def _amount(network: Network, most: int) -> int:
+def _amount(network: Network, max_amount: int) -> int:
     """Return a plausible amount: mostly small, sometimes large, and mostly a round one."""
-    amount = int(most * network.choose.random() ** 4)
+    amount = int(max_amount * network.choose.random() ** 4)
     unit = network.choose.choice((1, _CENT, 10 * _CENT, HBAR, HBAR, 5 * HBAR))
-    return max(amount - amount % unit, min(unit, most), 1)
+    return max(amount - amount % unit, min(unit, max_amount), 1)
 
 
 def overdraw(network: Network) -> None:
-    payer, receiver = both(network.find_person(), network.find_person())
+    payer, receiver = pair(network.find_person(), network.find_person())
     amount = payer.balance + HBAR
     transfers = {payer.number: -amount, receiver.number: amount}
     network.pay(transfers, payer.number, result="INSUFFICIENT_ACCOUNT_BALANCE")
@@ -93,7 +93,7 @@ def _other_key(network: Network, changed: Account) -> bytes:
     """Return another serialized key for an account: its spare one, its first one, or any two of three."""
     first, spare, third = (Ed25519Wallet(changed.number, *word).key for word in ((), ("spare",), ("third",)))
     if network.choose.random() < 0.25:
-        return two_of(first, spare, third)
+        return threshold_key(first, spare, third)
     return first if changed.key == spare else spare
 
 
@@ -120,9 +120,9 @@ def close(network: Network) -> None:
     )
 
 
-def pay_in_vain(network: Network) -> None:
+def pay_invalid(network: Network) -> None:
     """Pay to an account that never was or is closed, or with the wrong signature."""
-    payer, receiver = both(network.find_person(), network.find_person())
+    payer, receiver = pair(network.find_person(), network.find_person())
     match network.choose.randrange(3):
         case 0:
             to, result = network.world.next_number + 1_000_000, "INVALID_ACCOUNT_ID"
@@ -158,7 +158,7 @@ def stake(network: Network) -> None:
         if decline is not staker.decline_reward:
             staker.decline_reward = body["decline_reward"] = decline
     elif way == "account":
-        staker, stakee = both(network.find_person(), network.find_person(settled=True))
+        staker, stakee = pair(network.find_person(), network.find_person(settled=True))
         account = body["staked_account_id"] = stakee.number
         network.world.bound.add(account)
     else:
@@ -177,7 +177,7 @@ def _is_staking(account: Account) -> bool:
     return account.staked_node_id is not None or bool(account.staked_account_id)
 
 
-def stake_in_vain(network: Network) -> None:
+def stake_invalid(network: Network) -> None:
     """Stake to a node that does not exist, or to the own account."""
     staker = network.person().number
     if network.choose.random() < 0.5:
@@ -189,6 +189,6 @@ def stake_in_vain(network: Network) -> None:
 
 ACTIONS = weighted(
     *((60, pay), (1, overdraw), (2, open_account), (1, buy_hbars), (2, change)),
-    (0, close, pay_in_vain, use_live_hash),
+    (0, close, pay_invalid, use_live_hash),
 )
-STAKING = weighted((1, stake), (0, stake_in_vain))
+STAKING = weighted((1, stake), (0, stake_invalid))

@@ -34,11 +34,11 @@ _CREATION_FEE = 60_000_000
 
 def next_name(network: Network) -> str:
     """Return the next name: of a person, or of a business when all persons have an account."""
-    place = network.world.named
+    index = network.world.named
     network.world.named += 1
-    if place < len(_NAMES):
-        return _NAMES[place]
-    times, owner = divmod(place - len(_NAMES), len(_NAMES))
+    if index < len(_NAMES):
+        return _NAMES[index]
+    times, owner = divmod(index - len(_NAMES), len(_NAMES))
     trade = _TRADES[(owner + times) % len(_TRADES)]
     return numbered(f"{_NAMES[owner]}'s {trade}", times // len(_TRADES))
 
@@ -63,7 +63,7 @@ def has_room(network: Network) -> bool:
     return len(network.world.people) + len(network.world.hollow) < _MOST
 
 
-def welcome(network: Network, opened: Account) -> None:
+def activate(network: Network, opened: Account) -> None:
     """Let a person act from now on. The first people stay, as most others do while there is room."""
     world = network.world
     settled = sum(not account.passing for account in world.living())
@@ -109,7 +109,7 @@ def open_account(
         opened.key = Ed25519Wallet(number).key
     body["key"] = opened.key
     network.world.accounts[number] = opened
-    welcome(network, opened)
+    activate(network, opened)
     if hooks is not None:
         body["hook_creation_details"] = hooks(opened)
     transfers = {payer: -endowment, number: endowment}
@@ -121,7 +121,7 @@ def open_account(
 
 
 # ACCOUNTS OPENED BY A PAYMENT
-def pay_to_nobody(network: Network) -> None:
+def pay_to_new_alias(network: Network) -> None:
     """Pay to an unused EVM address, which opens an account without a key, or to a public key."""
     payer = network.person(at_least=1_000 * HBAR).number
     require(len(network.world.hollow) < _MAX_HOLLOW and has_room(network))
@@ -165,10 +165,10 @@ def pay_to_nobody(network: Network) -> None:
     if is_hollow:
         network.world.hollow.append(number)
     else:
-        welcome(network, opened)
+        activate(network, opened)
 
 
-def complete(network: Network) -> None:
+def complete_hollow(network: Network) -> None:
     """Let the owner of a hollow account sign a payment, which gives the account its key."""
     number = network.pick(network.world.hollow)
     owner, receiver = network.world.accounts[number], network.person()
@@ -180,7 +180,7 @@ def complete(network: Network) -> None:
     transfers = {number: -amount, receiver.number: amount}
     network.pay(transfers, number, envelope={"transactionID": transaction_id})
     network.world.hollow.remove(number)
-    welcome(network, owner)
+    activate(network, owner)
 
 
 def _before(transaction_id: Any) -> dict[str, Any]:
@@ -191,4 +191,4 @@ def _before(transaction_id: Any) -> dict[str, Any]:
     return {"transactionID": own, "nodeAccountID": {}}
 
 
-ACTIONS = weighted((1, pay_to_nobody, complete))
+ACTIONS = weighted((1, pay_to_new_alias, complete_hollow))

@@ -10,7 +10,7 @@ from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.deploying import COIN_UNIT
 from mirror.demo.actions.contracts.sending import call, owner_of, uses
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.world.accounts import HBAR, NO_DELEGATION, Account
 from mirror.demo.world.contracts import Contract, Result
 
@@ -30,25 +30,25 @@ def _use_coin(network: Network, coin: Contract, way: str) -> None:
     choose = network.choose
     match way:
         case "pay":
-            sender, receiver = both(_holder(network, coin), network.find_person(at_least=0))
+            sender, receiver = pair(_holder(network, coin), network.find_person(at_least=0))
             amount = 1 + int(_coins_of(coin, sender) * choose.random() ** 3 / 4)
             result = call(network, sender, coin, _TRANSFER, receiver, amount, gas=_GAS)
-            _now_holds(coin, receiver, result)
+            _set_holder(coin, receiver, result)
         case "take":
             # Approve a spender, who then transfers some of the coins or too many.
-            owner, spender = both(_holder(network, coin), network.find_person())
+            owner, spender = pair(_holder(network, coin), network.find_person())
             allowed = 1 + _coins_of(coin, owner) // choose.randrange(10, 100)
             call(network, owner, coin, _APPROVE, spender, allowed, gas=_GAS)
             taken = (owner, spender, choose.choice((allowed // 2 + 1, allowed, allowed * 2)))
             result = call(network, spender, coin, _TRANSFER_FROM, *taken, gas=120_000)
-            _now_holds(coin, spender, result)
+            _set_holder(coin, spender, result)
         case "mint":
             # As the owner, or sometimes as another account.
             minter = network.find_person() if choose.random() < 0.2 else owner_of(network, coin)
             receiver = network.person(at_least=0)
             sender, amount = required(minter), choose.randrange(1, 1_000) * COIN_UNIT
             result = call(network, sender, coin, "mint(address,uint256)", receiver, amount, gas=90_000)
-            _now_holds(coin, receiver, result)
+            _set_holder(coin, receiver, result)
         case "burn":
             sender = required(_holder(network, coin))
             call(network, sender, coin, "burn(uint256)", 1 + _coins_of(coin, sender) // 1_000, gas=60_000)
@@ -72,7 +72,7 @@ def _holder(network: Network, coin: Contract) -> Account | None:
     return holder if holder and not holder.deleted and _coins_of(coin, holder) else None
 
 
-def _now_holds(coin: Contract, holder: Account, result: Result | None) -> None:
+def _set_holder(coin: Contract, holder: Account, result: Result | None) -> None:
     if result and result.result == "SUCCESS" and holder.number not in coin.parties:
         coin.parties.append(holder.number)
 
@@ -91,7 +91,7 @@ def _use_exchange(network: Network, exchange: Contract, way: str) -> None:
         case "buy":
             money, wanted = choose.randrange(HBAR // 10, 20 * HBAR), choose.choice((1, 1, 1, _EVERYTHING))
             result = call(network, trader, exchange, "buy(uint256)", wanted, gas=150_000, value=money)
-            _now_holds(coin, trader, result)
+            _set_holder(coin, trader, result)
         case "sell":
             amount = 1 + int(_coins_of(coin, trader) * choose.random() ** 3 / 50)
             call(network, trader, exchange, "sell(uint256,uint256)", amount, 0, gas=200_000)
@@ -130,26 +130,26 @@ def _use_collectible(network: Network, art: Contract, way: str) -> None:
             if result and result.result == "SUCCESS":
                 art.parties.append(sender.number)
             if len(art.parties) >= _MAX_COLLECTED:
-                network.world.contracts.leave(art)
+                network.world.contracts.retire(art)
         case "hand over":
             # By the holder, or by an account that is approved for it.
-            place, party = _party(network, art)
-            holder, receiver = both(party, network.person())
+            index, party = _party(network, art)
+            holder, receiver = pair(party, network.person())
             sender = holder
             if choose.random() < 0.3:
-                call(network, holder, art, _APPROVE, receiver, place + 1, gas=_GAS)
+                call(network, holder, art, _APPROVE, receiver, index + 1, gas=_GAS)
                 sender = receiver
-            moved = (holder, receiver, place + 1)
+            moved = (holder, receiver, index + 1)
             signature = choose.choice((_TRANSFER_FROM, "safeTransferFrom(address,address,uint256)"))
             result = call(network, sender, art, signature, *moved, gas=140_000)
             if result and result.result == "SUCCESS":
-                art.parties[place] = receiver.number
+                art.parties[index] = receiver.number
         case "steal":
             # Approve a collectible of another account, or one that does not exist.
             sender, number = network.person(), choose.randrange(1, len(art.parties) + 3)
             call(network, sender, art, _APPROVE, sender, number, gas=90_000)
         case _:
-            sender, operator = both(network.find_person(), network.find_person(at_least=0))
+            sender, operator = pair(network.find_person(), network.find_person(at_least=0))
             appointed = (operator, choose.random() < 0.7)
             call(network, sender, art, "setApprovalForAll(address,bool)", *appointed, gas=_GAS)
 
@@ -157,9 +157,9 @@ def _use_collectible(network: Network, art: Contract, way: str) -> None:
 def _party(network: Network, contract: Contract) -> tuple[int, Account | None]:
     """Return the place of one of the parties, and the account unless it is deleted. Errors: NotPossible."""
     require(contract.parties)
-    place = network.choose.randrange(len(contract.parties))
-    party = network.world.accounts.get(contract.parties[place])
-    return place, None if party is None or party.deleted else party
+    index = network.choose.randrange(len(contract.parties))
+    party = network.world.accounts.get(contract.parties[index])
+    return index, None if party is None or party.deleted else party
 
 
 # COUNTERS
@@ -205,12 +205,11 @@ def _use_factory(network: Network, factory: Contract, way: str) -> None:
     if result:
         factory.parties += [sender.number] * len(result.created)
     if len(factory.parties) >= _MAX_LOCKERS:
-        network.world.contracts.leave(factory)
+        network.world.contracts.retire(factory)
 
 
 # FAILURES
 def _fail(network: Network, faults: Contract, way: str) -> None:
-    """Call a function that fails on purpose."""
     sender, choose = network.person(), network.choose
     signature, arguments = choose.choice(
         (
@@ -230,28 +229,30 @@ def _fail(network: Network, faults: Contract, way: str) -> None:
 
 
 def pay_by_ethereum(network: Network) -> None:
-    sender, receiver = both(sending.find_ethereum_sender(network), sending.find_payee(network))
+    sender, receiver = pair(sending.find_ethereum_sender(network), sending.find_payee(network))
     value = 1 + int(sender.balance * network.choose.random() ** 4 / 40)
     gas = network.choose.choice((21_000, 30_000))
     sending.by_ethereum(network, sending.ContractCall(sender, receiver, b"", gas, value))
 
 
-def come_out_of_order(network: Network) -> None:
-    found = network.world.contracts.of("Coin")
-    sender, coin = both(sending.find_ethereum_sender(network), network.find(found))
+def send_wrong_nonce(network: Network) -> None:
+    found = network.world.contracts.all("Coin")
+    sender, coin = pair(sending.find_ethereum_sender(network), network.find(found))
     data = call_data("transfer(address,uint256)", sender.address, COIN_UNIT)
-    sending.out_of_order(network, sender, network.world.accounts[coin.number], data)
+    sending.submit_wrong_nonce(network, sender, network.world.accounts[coin.number], data)
 
 
 def overdraw_by_ethereum(network: Network) -> None:
-    sending.beyond_means(network, *both(sending.find_ethereum_sender(network), sending.find_payee(network)))
+    sending.submit_unfunded(
+        network, *pair(sending.find_ethereum_sender(network), sending.find_payee(network))
+    )
 
 
 # DELEGATIONS (HIP-1340): the code of a contract runs at the address of an account.
 def delegate(network: Network) -> None:
     """Let an account delegate to a counter, or end its delegation."""
     delegating = [holder for holder in network.world.living() if holder.delegation]
-    counters = network.world.contracts.of("Counter")
+    counters = network.world.contracts.all("Counter")
     if len(delegating) >= _MAX_DELEGATING or (delegating and network.choose.random() < _ENDING):
         holder = network.choose.choice(delegating)
         holder.delegation, delegated = None, NO_DELEGATION
@@ -268,8 +269,8 @@ def delegate_by_ethereum(network: Network) -> None:
 
     Record files have no state of accounts, so a child transaction has the delegation.
     """
-    found = network.world.contracts.of("Counter")
-    sender, counter = both(sending.find_ethereum_sender(network), network.find(found))
+    found = network.world.contracts.all("Counter")
+    sender, counter = pair(sending.find_ethereum_sender(network), network.find(found))
     called, gas = network.world.accounts[counter.number], 120_000
     require(sending.can_pay(sender, gas))
     data = call_data("increment()")
@@ -283,6 +284,6 @@ ACTIONS = (
     uses(2, "Counter", _use_counter, {"count": 12, "reset": 2, "look": 1}),
     uses(1, "Factory", _use_factory, {"make": 1, "pay": 3}),
     uses(0, "Faults", _fail, {"fail": 1}),
-    *weighted((2, pay_by_ethereum), (0, come_out_of_order, overdraw_by_ethereum)),
+    *weighted((2, pay_by_ethereum), (0, send_wrong_nonce, overdraw_by_ethereum)),
 )
 DELEGATIONS = weighted((0, delegate, delegate_by_ethereum))

@@ -10,7 +10,7 @@ from mirror.demo.actions.contracts.sending import ContractCall, find_changeable,
 from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run
 from mirror.demo.evm.solidity import compiled
-from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.files import File
@@ -42,7 +42,7 @@ _COLLECTIONS = (
 
 def deploy(network: Network) -> None:
     """Deploy a contract, its code inline or in a file, or by an Ethereum transaction."""
-    kind, owner = both(_wanted(network), network.find_person(at_least=300 * HBAR, settled=True))
+    kind, owner = pair(_wanted(network), network.find_person(at_least=300 * HBAR, settled=True))
     creation, arguments = compiled(kind).creation, compiled(kind).arguments(*_arguments(network, kind))
     by_ethereum = sending.signs_ethereum(owner) and kind != _DELETABLE
     file = None
@@ -68,7 +68,7 @@ def deploy(network: Network) -> None:
         files.remove(network, file)
 
 
-def deploy_in_vain(network: Network) -> None:
+def deploy_invalid(network: Network) -> None:
     """Deploy a contract with too little gas for the code."""
     owner = network.person()
     creation = compiled("Counter").creation + compiled("Counter").arguments(1)
@@ -94,7 +94,7 @@ def change(network: Network) -> None:
 
 def delete(network: Network) -> None:
     """Delete a counter, whose hbars go to some person."""
-    (contract, admin), obtainer = both(
+    (contract, admin), obtainer = pair(
         find_changeable(network, kind=_DELETABLE, unhooked=True), network.find_person()
     )
     contracts = network.world.contracts
@@ -102,14 +102,14 @@ def delete(network: Network) -> None:
     itself = network.world.accounts[contract.number]
     itself.deleted = True
     contract.obtainer = obtainer.number
-    contracts.leave(contract)
-    held = itself.balance
+    contracts.retire(contract)
+    balance = itself.balance
     network.submit(
         "contractDeleteInstance",
         {"contractID": contract.number, "transferAccountID": obtainer.number},
         payer=admin.number,
         receipt={"contractID": contract.number},
-        transfers={contract.number: -held, obtainer.number: held} if held else None,
+        transfers={contract.number: -balance, obtainer.number: balance} if balance else None,
     )
 
 
@@ -144,13 +144,13 @@ def _arguments(network: Network, kind: str) -> tuple[object, ...]:
         case "Coin":
             return (*_COINS[made % len(_COINS)], choose.randrange(1, 50) * 1_000_000 * COIN_UNIT)
         case "Collectible":
-            times, place = divmod(made, len(_COLLECTIONS))
-            name, symbol, address = _COLLECTIONS[place]
+            times, index = divmod(made, len(_COLLECTIONS))
+            name, symbol, address = _COLLECTIONS[index]
             return (people.numbered(name, times), symbol, address)
         case "Counter":
             return (choose.randrange(100),)
         case "Exchange":
-            return (choose.choice(contracts.of("Coin")).address,)
+            return (choose.choice(contracts.all("Coin")).address,)
     return ()
 
 
@@ -203,4 +203,4 @@ def _own(network: Network, owner: Account, contract: Contract, itself: Account, 
         body["hook_creation_details"] = [hooks.create(network, itself, 1, limit=HBAR, allowed=[owner])]
 
 
-ACTIONS = weighted((2, deploy), (0, deploy_in_vain, change, delete))
+ACTIONS = weighted((2, deploy), (0, deploy_invalid, change, delete))

@@ -9,10 +9,10 @@ from mirror.demo.actions.accounts import people
 from mirror.demo.actions.contracts.sending import find_changeable, submit_change
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import Request, execute
-from mirror.demo.evm.run import NO_BLOOM, place
+from mirror.demo.evm.run import NO_BLOOM, block_context
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.evm.state import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
-from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MAX_HOOKS_OF_ONE, Hook, Result
@@ -94,25 +94,25 @@ def detach(network: Network) -> None:
     _submit_change(network, owner, {"hook_ids_to_delete": [hook.hook_id]}, payer=payer.number)
 
 
-def collect(network: Network) -> None:
+def pull_hbars(network: Network) -> None:
     """Take hbars from an account whose hook permits it."""
-    (hook, owner), taker = both(_find(network), network.find_person())
-    require(owner.number == hook.owner and taker is not owner)
+    (hook, owner), recipient = pair(_find(network), network.find_person())
+    require(owner.number == hook.owner and recipient is not owner)
     stored = hook.slots.get(LIMIT.to_bytes(32, "big"))
     limit = int.from_bytes(stored.value, "big") if stored else 0
     require(limit)
     amount = network.choose.randrange(1, min(limit, owner.balance // 20) + 1)
-    data = call_data("permits(address,uint256)", taker.address, amount)
+    data = call_data("permits(address,uint256)", recipient.address, amount)
     called = {"hook_id": hook.hook_id, "evm_hook_call": {"data": data, "gas_limit": _GAS}}
     debit = {"accountID": owner.number, "amount": -amount, "pre_tx_allowance_hook": called}
-    credit = {"accountID": taker.number, "amount": amount}
+    credit = {"accountID": recipient.number, "amount": amount}
     parent = network.submit(
         "cryptoTransfer",
         {"transfers": {"accountAmounts": [debit, credit]}},
-        payer=taker.number,
-        transfers={owner.number: -amount, taker.number: amount},
+        payer=recipient.number,
+        transfers={owner.number: -amount, recipient.number: amount},
     )
-    _run(network, hook, taker, data, parent)
+    _run(network, hook, recipient, data, parent)
 
 
 def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: ComposedTransaction) -> None:
@@ -120,7 +120,7 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
     # The storage stays as it is until then.
     code = network.world.contracts.deployed[hook.contract].code
     request = Request(payer.address, data, _GAS, to=HOOK_ADDRESS)
-    done = execute(request, place(network), HookLedger(hook, code))
+    done = execute(request, block_context(network), HookLedger(hook, code))
     at = network.now
     for slot, change in done.slots[HOOK_ADDRESS].items():
         if change.written is not None:
@@ -141,7 +141,7 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
         record={"contractCallResult": result},
         parent=parent,
         nonce=1,
-        sidecars=sidecars.of(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
+        sidecars=sidecars.create_sidecars(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
     )
     known = (composed.consensus_timestamp, HOOK_CONTRACT, payer.number, composed.hash, done.result, _GAS)
     network.world.contracts.results.append(Result(*known, done.gas_used, parameters=data, output=done.output))
@@ -205,7 +205,7 @@ def _living(network: Network) -> list[Hook]:
 
 def _may_attach(network: Network) -> bool:
     """Return whether there is a hook contract, and room for one more hook."""
-    return bool(network.world.contracts.of("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
+    return bool(network.world.contracts.all("AllowanceHook")) and len(_living(network)) < _MAX_HOOKS
 
 
 def _find(network: Network) -> tuple[Hook, Account] | None:
@@ -223,4 +223,4 @@ def _find(network: Network) -> tuple[Hook, Account] | None:
     return None if owner.deleted or owner.balance < HBAR else (hook, owner)
 
 
-ACTIONS = weighted((0, attach, open_account), (1, store), (0, detach), (1, collect))
+ACTIONS = weighted((0, attach, open_account), (1, store), (0, detach), (1, pull_hbars))

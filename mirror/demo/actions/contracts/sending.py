@@ -46,7 +46,7 @@ def can_pay(sender: Account, gas: int, value: int = 0) -> bool:
 class ContractCall:
     """A call of a contract or account; without `called` it creates a contract.
 
-    `around` are other accounts that it may pay, `file` has its call data. With `delegated` the sender also
+    `accounts` are other accounts that it may pay, `file` has its call data. With `delegated` the sender also
     delegates to the code at that address, which takes one more nonce (EIP-7702).
     """
 
@@ -55,7 +55,7 @@ class ContractCall:
     data: bytes
     gas: int
     value: int = 0
-    around: Sequence[Account] = ()
+    accounts: Sequence[Account] = ()
     file: int | None = None
     delegated: bytes | None = None
 
@@ -66,7 +66,7 @@ def send(network: Network, sent: ContractCall) -> Result:
     if called is None or (signs_ethereum(sender) and network.choose.random() < _ETHEREUM_SHARE):
         return by_ethereum(network, sent)
     request = Request(sender.address, sent.data, sent.gas, sent.value, to=called.address)
-    run = Run(network, sender, request, (called, *sent.around))
+    run = Run(network, sender, request, (called, *sent.accounts))
     body = {
         "contractID": called.number,
         "gas": sent.gas,
@@ -83,7 +83,7 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
     signed = _signed(network, sent)
     to, created = (called.address, b"") if called else (b"", created_address(sender.address, sender.nonce))
     request = Request(sender.address, sent.data, sent.gas, sent.value, to, created)
-    run = Run(network, sender, request, (called, *sent.around) if called else sent.around)
+    run = Run(network, sender, request, (called, *sent.accounts) if called else sent.accounts)
     sender.nonce += 1 if delegated is None else 2
     paying, fee = relay(network), network.fee("ethereumTransaction")
     # A relay may send for itself.
@@ -114,7 +114,7 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
     return run.finish(composed, payer=paying.number, ethereum=signed)
 
 
-def out_of_order(network: Network, sender: Account, called: Account, data: bytes) -> None:
+def submit_wrong_nonce(network: Network, sender: Account, called: Account, data: bytes) -> None:
     """Send an Ethereum transaction with a nonce that is not the sender's next one.
 
     It is not run; sometimes the record has a result all the same.
@@ -136,7 +136,7 @@ def out_of_order(network: Network, sender: Account, called: Account, data: bytes
     network.world.contracts.results.append(replace(failed, parameters=data, ethereum=signed.raw))
 
 
-def beyond_means(network: Network, sender: Account, called: Account) -> None:
+def submit_unfunded(network: Network, sender: Account, called: Account) -> None:
     """Send an Ethereum transaction of more hbars than the sender has. It is not run, but has a result."""
     value, result = sender.balance + HBAR, "INSUFFICIENT_PAYER_BALANCE"
     signed = _signed(network, ContractCall(sender, called, b"", _GAS, value))
@@ -207,7 +207,7 @@ def uses(weight: int, kind: str, use: Use, ways: Mapping[str, int]) -> Action:
 
 
 def _use(network: Network, kind: str, use: Use, ways: Mapping[str, int]) -> None:
-    contract = network.find(network.world.contracts.of(kind))
+    contract = network.find(network.world.contracts.all(kind))
     (way,) = network.choose.choices(list(ways), list(ways.values()))
     use(network, required(contract), way)
 
@@ -233,10 +233,10 @@ def call(
     """
     if not can_pay(sender, gas, value):
         return None
-    around = [each for each in arguments if isinstance(each, Account)]
+    accounts = [each for each in arguments if isinstance(each, Account)]
     data = call_data(signature, *(each.address if isinstance(each, Account) else each for each in arguments))
     called = network.world.accounts[contract.number]
-    return send(network, ContractCall(sender, called, data, gas, value, around))
+    return send(network, ContractCall(sender, called, data, gas, value, accounts))
 
 
 def find_changeable(
@@ -247,7 +247,7 @@ def find_changeable(
     able = [
         (contract, accounts[contract.admin])
         for of_kind in ([kind] if kind else list(contracts.living))
-        for contract in contracts.of(of_kind)
+        for contract in contracts.all(of_kind)
         if contract.admin is not None
         and not accounts[contract.admin].deleted
         and not (unhooked and contracts.hooks_of(contract.number))

@@ -14,8 +14,8 @@ from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.evm import system_contracts
-from mirror.demo.evm.run import place
-from mirror.demo.network import Network, both, require, required, weighted
+from mirror.demo.evm.run import block_context
+from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.tokens import traders
 from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
@@ -33,37 +33,39 @@ _NAMES = (("Steward's Mark", "MARK"), ("Pantry Voucher", "PNTR"), ("Cellar Share
 
 
 # TILLS
-def take(network: Network) -> None:
+def use_till(network: Network) -> None:
     """Take units or hbars of an owner by a till, which is granted an allowance first if it has none."""
-    till, taker = both(network.find(network.world.contracts.of("Till")), network.find_person(settled=True))
-    require(sending.can_pay(taker, _GAS))
+    till, recipient = pair(
+        network.find(network.world.contracts.all("Till")), network.find_person(settled=True)
+    )
+    require(sending.can_pay(recipient, _GAS))
     if network.choose.random() < _HBARS_SHARE:
-        _take_hbars(network, till, taker)
+        _take_hbars(network, till, recipient)
     else:
-        _take_units(network, till, taker)
+        _take_units(network, till, recipient)
 
 
-def _take_hbars(network: Network, till: Contract, taker: Account) -> None:
+def _take_hbars(network: Network, till: Contract, recipient: Account) -> None:
     owner = network.person()
-    require(owner is not taker and not taker.receiver_signature_required)
+    require(owner is not recipient and not recipient.receiver_signature_required)
     amount = network.choose.randrange(1, owner.balance // 50)
     allowances, key = network.world.tokens.hbar_allowances, (owner.number, till.number)
     if granted := _granted(network, allowances, key, amount):
-        _allow(network, key, "cryptoAllowances", {"amount": granted})
-    call(network, taker, till, "takeHbars(address,int64)", owner, amount, gas=_GAS)
+        _approve(network, key, "cryptoAllowances", {"amount": granted})
+    call(network, recipient, till, "takeHbars(address,int64)", owner, amount, gas=_GAS)
 
 
-def _take_units(network: Network, till: Contract, taker: Account) -> None:
+def _take_units(network: Network, till: Contract, recipient: Account) -> None:
     token = traders.token(
-        network, lambda token: token.fungible and not token.fees and not token.refusal(taker.number)
+        network, lambda token: token.fungible and not token.fees and not token.failure(recipient.number)
     )
-    holder, number = traders.holder(network, token, other_than=(taker.number,)), token.number
-    require(not token.refusal(holder))
+    holder, number = traders.holder(network, token, other_than=(recipient.number,)), token.number
+    require(not token.failure(holder))
     amount, key = 1 + token.balance(holder) // 50, (holder, till.number, number)
     if granted := _granted(network, network.world.tokens.token_allowances, key, amount):
-        _allow(network, key[:2], "tokenAllowances", {"tokenId": number, "amount": granted})
+        _approve(network, key[:2], "tokenAllowances", {"tokenId": number, "amount": granted})
     taken = (entity_id.long_zero(number), network.world.accounts[holder], amount)
-    call(network, taker, till, "takeUnits(address,address,uint256)", *taken, gas=_GAS)
+    call(network, recipient, till, "takeUnits(address,address,uint256)", *taken, gas=_GAS)
 
 
 def _granted(network: Network, allowances: dict[_Key, Allowance], key: _Key, amount: int) -> int:
@@ -75,15 +77,14 @@ def _granted(network: Network, allowances: dict[_Key, Allowance], key: _Key, amo
     return granted
 
 
-def _allow(network: Network, parties: tuple[int, int], kind: str, allowance: dict[str, int]) -> None:
+def _approve(network: Network, parties: tuple[int, int], kind: str, allowance: dict[str, int]) -> None:
     owner, spender = parties
     body = {kind: [{"owner": owner, "spender": spender, **allowance}]}
     network.submit("cryptoApproveAllowance", body, payer=owner)
 
 
 # STEWARDS
-def steward(network: Network) -> None:
-    """Use a steward in one of several ways."""
+def use_steward(network: Network) -> None:
     _STEWARD.perform(network)
 
 
@@ -104,7 +105,7 @@ def _deposit(network: Network, contract: Contract) -> None:
     token = _token(network, lambda token: _keeps(token, contract))
     holder = traders.holder(network, token, other_than=(contract.number,))
     sender = network.world.accounts[holder]
-    require(not token.refusal(holder) and not sender.is_contract and sending.can_pay(sender, _GAS))
+    require(not token.failure(holder) and not sender.is_contract and sending.can_pay(sender, _GAS))
     deposited = (entity_id.long_zero(token.number), 1 + token.balance(holder) // 40)
     call(network, sender, contract, "deposit(address,int64)", *deposited, gas=_GAS)
 
@@ -112,14 +113,14 @@ def _deposit(network: Network, contract: Contract) -> None:
 def _withdraw(network: Network, contract: Contract) -> None:
     """Take units back, by the functions of ERC-20; sometimes more than there are."""
     token = _token(network, lambda token: _keeps(token, contract) and token.balance(contract.number))
-    holders = [number for number in token.relationships if not token.refusal(number)]
-    taker = network.world.accounts[traders.one_of(network, holders)]
-    require(not taker.is_contract and not taker.receiver_signature_required)
-    require(sending.can_pay(taker, _GAS))
-    held = token.balance(contract.number)
-    amount = held + 1 if network.choose.random() < 0.1 else 1 + held // 3
+    holders = [number for number in token.relationships if not token.failure(number)]
+    recipient = network.world.accounts[traders.one_of(network, holders)]
+    require(not recipient.is_contract and not recipient.receiver_signature_required)
+    require(sending.can_pay(recipient, _GAS))
+    balance = token.balance(contract.number)
+    amount = balance + 1 if network.choose.random() < 0.1 else 1 + balance // 3
     withdrawn = (entity_id.long_zero(token.number), amount)
-    call(network, taker, contract, "withdraw(address,uint256)", *withdrawn, gas=_GAS)
+    call(network, recipient, contract, "withdraw(address,uint256)", *withdrawn, gas=_GAS)
 
 
 def _issue(network: Network, contract: Contract) -> None:
@@ -127,7 +128,7 @@ def _issue(network: Network, contract: Contract) -> None:
     tokens = network.world.tokens.issued.values()
     issued = [token for token in tokens if token.treasury == contract.number]
     require(len(issued) < _MAX_ISSUED)
-    here = place(network)
+    here = block_context(network)
     fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
     sender = _sender(network, _DEAR_GAS, fee)
     token = (*_NAMES[len(issued) % len(_NAMES)], network.choose.randrange(10, 900) * 100_000)
@@ -141,7 +142,7 @@ def _drop(network: Network, contract: Contract) -> None:
     receiver = required(network.find_person(settled=True))
     require(not receiver.receiver_signature_required)
     if receiver.number in token.relationships:
-        require(not token.refusal(receiver.number))
+        require(not token.failure(receiver.number))
     else:
         require(not can_associate(network, receiver.number))
         require(len(network.world.tokens.pending()) < _MAX_DROPS)
@@ -152,12 +153,12 @@ def _drop(network: Network, contract: Contract) -> None:
 
 def _remind(network: Network, contract: Contract) -> None:
     """Have it schedule a call that is never signed."""
-    sender, payer = both(_sender(network, _DEAR_GAS), network.find_person(settled=True))
+    sender, payer = pair(_sender(network, _DEAR_GAS), network.find_person(settled=True))
     second = network.now // NANOS_PER_SECOND + network.choose.randrange(600, 7_200)
     number, signature = network.world.next_number, "remind(address,uint256)"
     result = call(network, sender, contract, signature, payer, second, gas=_DEAR_GAS)
     if result is not None and result.result == "SUCCESS":
-        network.at(second * NANOS_PER_SECOND, partial(schedules.end, number=number))
+        network.call_at(second * NANOS_PER_SECOND, partial(schedules.end, number=number))
 
 
 def _quote(network: Network, contract: Contract) -> None:
@@ -181,7 +182,7 @@ def _is_plain(token: Token) -> bool:
 
 
 def _keeps(token: Token, contract: Contract) -> bool:
-    return _is_plain(token) and not token.refusal(contract.number)
+    return _is_plain(token) and not token.failure(contract.number)
 
 
 _WAYS: dict[str, tuple[int, Callable[[Network, Contract], None]]] = {
@@ -201,4 +202,4 @@ def _use_steward(network: Network, contract: Contract, way: str) -> None:
 
 
 _STEWARD = uses(2, "Steward", _use_steward, {way: weight for way, (weight, _) in _WAYS.items()})
-ACTIONS = (*weighted((1, take)), _STEWARD)
+ACTIONS = (*weighted((1, use_till)), _STEWARD)

@@ -52,7 +52,7 @@ def begin(network: Network) -> None:
     for number, memo, contents in files:
         create(network, number, memo)
         write(network, number, contents)
-    network.at(_next_hour(network), change_rates)
+    network.call_at(_next_hour(network), change_rates)
 
 
 def create(network: Network, number: int, memo: str) -> None:
@@ -84,7 +84,7 @@ def change_rates(network: Network) -> None:
     following = round(current * network.choose.uniform(0.97, 1.03))
     rates = _rates(network, current, min(max(following, _MIN_CENTS), _MAX_CENTS))
     write(network, EXCHANGE_RATES, rates)
-    network.at(_next_hour(network), change_rates)
+    network.call_at(_next_hour(network), change_rates)
 
 
 def address_book() -> bytes:

@@ -42,10 +42,10 @@ def begin(network: Network, size: int = 40) -> None:
         # Where the nodes sign blocks, the first upgrade was before the beginning.
         publish_ledger_id(network)
     else:
-        network.at(network.now + _AFTER, install)
-    for place in range(size):
-        staked = place % _NODES if place % _STAKING == 0 else None
-        people.open_account(network, name=people.next_name(network), ecdsa=place % 2 == 1, staked_node=staked)
+        network.call_at(network.now + _AFTER, install)
+    for index in range(size):
+        staked = index % _NODES if index % _STAKING == 0 else None
+        people.open_account(network, name=people.next_name(network), ecdsa=index % 2 == 1, staked_node=staked)
 
 
 def _open_system_account(network: Network, number: int) -> None:
@@ -73,12 +73,12 @@ def install(network: Network) -> None:
     if network.ledger:
         return
     network.upgrade(VERSION)
-    network.at(network.now + _BLOCK, publish_ledger_id)
+    network.call_at(network.now + _BLOCK, publish_ledger_id)
 
 
 def publish_ledger_id(network: Network) -> None:
     """Publish the id of the ledger, with the keys of the nodes that prove blocks."""
-    ledger = network.ledger or _of_no_blocks()
+    ledger = network.ledger or _unusable_ledger_id()
     published = LedgerId(network.now, ledger.ledger_id, ledger.proof_key, ledger.contributors)
     network.world.system.ledger_ids[ledger.ledger_id] = published
     contributions = [
@@ -93,10 +93,10 @@ def publish_ledger_id(network: Network) -> None:
     network.submit("ledger_id_publication", body, payer=SYSTEM_ADMIN, fee=0)
 
 
-def _of_no_blocks() -> LedgerIdentity:
+def _unusable_ledger_id() -> LedgerIdentity:
     """Return a ledger id of nodes that write record files: its keys prove nothing."""
     contributors = tuple(
         Contributor(node.node_id, _WEIGHT, secret("history", node.node_id)) for node in signing_nodes()
     )
-    parts = (secret("verification", place) for place in range(1 + _VERIFICATION_KEY_BYTES // 32))
+    parts = (secret("verification", index) for index in range(1 + _VERIFICATION_KEY_BYTES // 32))
     return LedgerIdentity(secret("ledger"), b"".join(parts)[:_VERIFICATION_KEY_BYTES], contributors)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
-from mirror.demo.network import Network, Refused, require, weighted
+from mirror.demo.network import FailingTransaction, Network, require, weighted
 from mirror.demo.world.accounts import SYSTEM_ADMIN
 from mirror.demo.world.nodes import Endpoint, Node, RegisteredNode
 
@@ -98,18 +98,18 @@ def delete(network: Network) -> None:
     network.submit("nodeDelete", {"node_id": node.node_id}, payer=SYSTEM_ADMIN, fee=0)
 
 
-def change_in_vain(network: Network) -> None:
+def change_invalid(network: Network) -> None:
     """Change a node that never was or has left, or that another account owns."""
     payer = network.person()
     deleted = [node.node_id for node in network.world.nodes.by_id.values() if node.deleted]
-    refused: Refused = ("nodeUpdate", {"node_id": 0}, "INVALID_SIGNATURE")
+    failing: FailingTransaction = ("nodeUpdate", {"node_id": 0}, "INVALID_SIGNATURE")
     match network.choose.randrange(3):
         case 0 if deleted:
-            refused = ("nodeUpdate", {"node_id": network.choose.choice(deleted)}, "INVALID_NODE_ID")
+            failing = ("nodeUpdate", {"node_id": network.choose.choice(deleted)}, "INVALID_NODE_ID")
         case 1:
             unknown = network.world.nodes.next_id + 1_000
-            refused = ("nodeDelete", {"node_id": unknown}, "INVALID_NODE_ID")
-    kind, body, result = refused
+            failing = ("nodeDelete", {"node_id": unknown}, "INVALID_NODE_ID")
+    kind, body, result = failing
     network.submit(kind, body, payer=payer.number, result=result)
 
 
@@ -175,17 +175,17 @@ def deregister(network: Network) -> None:
     network.submit("registeredNodeDelete", body, payer=node.owner, result=result)
 
 
-def register_in_vain(network: Network) -> None:
+def register_invalid(network: Network) -> None:
     """Change a registered node that does not exist, or register one without an address."""
     payer, result = network.person(), "INVALID_REGISTERED_NODE_ID"
     unknown = {"registered_node_id": network.world.nodes.next_registered_id + 1_000}
     unaddressed = {"service_endpoint": [{"port": _WEB_PORT, "mirror_node": {}}]}
-    refused: tuple[Refused, ...] = (
+    failing: tuple[FailingTransaction, ...] = (
         ("registeredNodeUpdate", unknown, result),
         ("registeredNodeDelete", unknown, result),
         ("registeredNodeCreate", unaddressed, "INVALID_REGISTERED_ENDPOINT_ADDRESS"),
     )
-    network.submit_refused(refused, payer=payer.number)
+    network.submit_failing(failing, payer=payer.number)
 
 
 def _some_ids(network: Network) -> tuple[int, ...]:
@@ -248,6 +248,6 @@ def _some_registered(network: Network) -> RegisteredNode:
 
 
 ACTIONS = weighted(
-    (0, create, update, delete, change_in_vain),
-    (0, register, update_registered, deregister, register_in_vain),
+    (0, create, update, delete, change_invalid),
+    (0, register, update_registered, deregister, register_invalid),
 )

@@ -24,7 +24,7 @@ def begin(network: Network) -> None:
     """Report that the nodes have no stake at the beginning."""
     network.world.staking.nodes = {node.node_id: _NO_STAKE for node in nodes()}
     _report(network)
-    network.at(_next_midnight(network), end_period)
+    network.call_at(_next_midnight(network), end_period)
 
 
 def end_period(network: Network) -> None:
@@ -34,7 +34,7 @@ def end_period(network: Network) -> None:
     world.staking.end_period(world.accounts, rates, network.now, STAKING_REWARDS)
     _report(network)
     _distribute_fees(network)
-    network.at(_next_midnight(network), end_period)
+    network.call_at(_next_midnight(network), end_period)
 
 
 def counted(stake: NodeStake) -> int:
@@ -46,7 +46,7 @@ def counted(stake: NodeStake) -> int:
 def _report(network: Network) -> None:
     staking = network.world.staking
     reserved = sum(staking.pending.values())
-    held = network.world.accounts[STAKING_REWARDS].balance
+    reward_balance = network.world.accounts[STAKING_REWARDS].balance
     rewarded = sum(stake.rewarded for stake in staking.nodes.values())
     body = {
         "end_of_staking_period": network.now // NANOS_PER_DAY * NANOS_PER_DAY - 1,
@@ -70,7 +70,7 @@ def _report(network: Network) -> None:
         "staking_start_threshold": 25_000_000 * HBAR,
         "staking_reward_rate": rewarded // HBAR * MAX_REWARD_RATE,
         "reserved_staking_rewards": reserved,
-        "unreserved_staking_reward_balance": held - reserved,
+        "unreserved_staking_reward_balance": reward_balance - reserved,
         "reward_balance_threshold": 85_000_000 * HBAR,
         "max_stake_rewarded": 6_500_000_000 * HBAR,
         "max_total_reward": MAX_REWARD_RATE * 6_500_000_000,
@@ -85,10 +85,10 @@ def _distribute_fees(network: Network) -> None:
     if not collected:
         return
     transfers = {number: collected * share // 100 for number, share in _SHARES.items()}
-    left = collected - sum(transfers.values())
+    remaining = collected - sum(transfers.values())
     first, *others = (node.account_id for node in nodes())
-    part = left // (1 + len(others))
-    transfers |= {first: left - part * len(others), **dict.fromkeys(others, part)}
+    part = remaining // (1 + len(others))
+    transfers |= {first: remaining - part * len(others), **dict.fromkeys(others, part)}
     transfers = {FEE_COLLECTION: -collected, **{to: amount for to, amount in transfers.items() if amount}}
     network.pay(transfers, SYSTEM_ADMIN, envelope={"memo": "End of day fee distribution"}, fee=0)
 

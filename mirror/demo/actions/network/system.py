@@ -58,7 +58,7 @@ def freeze(network: Network) -> None:
             system.is_prepared = True
             return
     system.is_scheduled = True
-    network.at(network.now + _HOUR, abort_freeze)
+    network.call_at(network.now + _HOUR, abort_freeze)
 
 
 def abort_freeze(network: Network) -> None:

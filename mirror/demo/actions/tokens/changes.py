@@ -8,8 +8,8 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.tokens.supply import YEAR, deletable, key_for, may_last
-from mirror.demo.network import Network, Refused, both, require, weighted
+from mirror.demo.actions.tokens.supply import YEAR, deletable, has_room, key_for
+from mirror.demo.network import FailingTransaction, Network, pair, require, weighted
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.transfers import begin_relationship, can_associate
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
@@ -33,17 +33,17 @@ _FIELDS = KEY_FIELDS | {
 def update(network: Network) -> None:
     """Change how a token describes itself, its renewal, or one of its keys."""
     token = traders.token(network, lambda token: token.admin_key)
-    refusal = "TOKEN_IS_PAUSED" if token.paused else None
-    network.give_up_if(refusal)
+    failure = "TOKEN_IS_PAUSED" if token.paused else None
+    network.avoid_failure(failure)
     attributes = _change(network, token)
     body: dict[str, Any] = {"token": token.number}
     for name, value in attributes.items():
         body[_FIELDS.get(name, name)] = Key(keyList=KeyList()) if name in KEY_FIELDS and not value else value
-    if not refusal:
+    if not failure:
         for name, value in attributes.items():
             setattr(token, name, value)
         token.modified = network.now
-    network.submit("tokenUpdate", body, payer=token.treasury, result=refusal)
+    network.submit("tokenUpdate", body, payer=token.treasury, result=failure)
 
 
 def _change(network: Network, token: Token) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _change(network: Network, token: Token) -> dict[str, Any]:
             network.world.bound.add(token.treasury)
             return {"auto_renew_account": token.treasury, "auto_renew_period": period}
     name = choose.choice([key for key in KEY_FIELDS if getattr(token, key)])
-    stays = name == "admin_key" and not may_last(network)
+    stays = name == "admin_key" and not has_room(network)
     if name in _REMOVABLE and not stays and choose.random() < 0.15:
         return {name: None}
     return {name: key_for(network, token, name)}
@@ -100,10 +100,10 @@ def change_treasury(network: Network) -> None:
 
 
 def _may_succeed(network: Network, token: Token, successor: int) -> bool:
-    if token.refusal(token.treasury):
+    if token.failure(token.treasury):
         return False
     if successor in token.relationships:
-        return token.refusal(successor) is None and (token.fungible or not token.balance(successor))
+        return token.failure(successor) is None and (token.fungible or not token.balance(successor))
     return can_associate(network, successor) and not token.kyc_key and not token.freeze_default
 
 
@@ -114,15 +114,15 @@ def change_fees(network: Network) -> None:
     if any(kind.startswith("fractional") for kind in kinds):
         kinds = kinds[:1]
     fees = recipes.chosen_fees(network, token, tuple(kinds))
-    refusal = None if fees or token.fees else "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"
+    failure = None if fees or token.fees else "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"
     if token.paused:
-        refusal = "TOKEN_IS_PAUSED"
-    network.give_up_if(refusal)
-    if not refusal:
+        failure = "TOKEN_IS_PAUSED"
+    network.avoid_failure(failure)
+    if not failure:
         token.fees, token.fees_since = fees, network.now
         network.world.bound.update(fee.collector for fee in fees)
     body = {"token_id": token.number, "custom_fees": [custom_fee(fee, token.number) for fee in fees]}
-    network.submit("token_fee_schedule_update", body, payer=token.treasury, result=refusal)
+    network.submit("token_fee_schedule_update", body, payer=token.treasury, result=failure)
 
 
 # PAUSE, DELETE
@@ -147,17 +147,17 @@ def delete(network: Network) -> None:
     network.submit("tokenDeletion", {"token": token.number}, payer=token.treasury)
 
 
-def change_in_vain(network: Network) -> None:
+def change_invalid(network: Network) -> None:
     """Change, delete or pause a token that has no key for it."""
     token = traders.token(network)
     body: dict[str, Any] = {"token": token.number}
-    refused: list[Refused] = []
+    failing: list[FailingTransaction] = []
     if token.admin_key is None:
-        refused.append(("tokenUpdate", body | {"name": f"{token.name} Plus"}, "TOKEN_IS_IMMUTABLE"))
-        refused.append(("tokenDeletion", body, "TOKEN_IS_IMMUTABLE"))
+        failing.append(("tokenUpdate", body | {"name": f"{token.name} Plus"}, "TOKEN_IS_IMMUTABLE"))
+        failing.append(("tokenDeletion", body, "TOKEN_IS_IMMUTABLE"))
     if token.pause_key is None:
-        refused.append(("token_pause", body, "TOKEN_HAS_NO_PAUSE_KEY"))
-    network.submit_refused(refused, payer=token.treasury)
+        failing.append(("token_pause", body, "TOKEN_HAS_NO_PAUSE_KEY"))
+    network.submit_failing(failing, payer=token.treasury)
 
 
 # RELATIONSHIPS
@@ -166,22 +166,21 @@ def associate(network: Network) -> None:
     holder = traders.trader(network)
     possible = list(network.world.tokens.living())
     tokens = network.choose.sample(possible, min(len(possible), network.choose.choice((1, 1, 2))))
-    refusal = None
+    failure = None
     if any(holder in token.relationships for token in tokens):
-        refusal = "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"
+        failure = "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"
     elif any(token.paused for token in tokens):
-        refusal = "TOKEN_IS_PAUSED"
+        failure = "TOKEN_IS_PAUSED"
     require(tokens)
-    network.give_up_if(refusal)
-    if not refusal:
+    network.avoid_failure(failure)
+    if not failure:
         for token in tokens:
             begin_relationship(network, token, holder)
     body = {"account": holder, "tokens": [token.number for token in tokens]}
-    network.submit("tokenAssociate", body, payer=holder, result=refusal)
+    network.submit("tokenAssociate", body, payer=holder, result=failure)
 
 
 def dissociate(network: Network) -> None:
-    """Dissociate an account from a token."""
     token = traders.token(network, lambda token: len(token.relationships) > 1)
     empty = [
         number
@@ -189,9 +188,9 @@ def dissociate(network: Network) -> None:
         if not relationship.balance and number != token.treasury
     ]
     holder = traders.one_of(network, empty or token.relationships)
-    refusal = _refusal_to_dissociate(token, holder)
-    network.give_up_if(refusal)
-    _dissociate(network, token, holder, refusal)
+    failure = _dissociate_failure(token, holder)
+    network.avoid_failure(failure)
+    _dissociate(network, token, holder, failure)
 
 
 def leave_a_deleted_token(network: Network) -> None:
@@ -203,7 +202,7 @@ def leave_a_deleted_token(network: Network) -> None:
     _dissociate(network, token, holder, None)
 
 
-def _refusal_to_dissociate(token: Token, holder: int) -> str | None:
+def _dissociate_failure(token: Token, holder: int) -> str | None:
     if token.paused:
         return "TOKEN_IS_PAUSED"
     if holder == token.treasury:
@@ -216,12 +215,12 @@ def _refusal_to_dissociate(token: Token, holder: int) -> str | None:
     return "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES" if token.fungible else "ACCOUNT_STILL_OWNS_NFTS"
 
 
-def _dissociate(network: Network, token: Token, holder: int, refusal: str | None) -> None:
+def _dissociate(network: Network, token: Token, holder: int, failure: str | None) -> None:
     moved = []
-    if not refusal and (amount := network.world.tokens.dissociate(token, holder, network.now)):
+    if not failure and (amount := network.world.tokens.dissociate(token, holder, network.now)):
         moved.append(units(token.number, {holder: -amount}))
     body, record = {"account": holder, "tokens": [token.number]}, {"tokenTransferLists": moved}
-    network.submit("tokenDissociate", body, payer=holder, record=record, result=refusal)
+    network.submit("tokenDissociate", body, payer=holder, record=record, result=failure)
 
 
 def _change_status(network: Network, kind: str, key: str, status: str, value: bool) -> None:
@@ -232,28 +231,28 @@ def _change_status(network: Network, kind: str, key: str, status: str, value: bo
         for number, relationship in token.relationships.items()
         if getattr(relationship, status) is not value and number != token.treasury
     ]
-    refusal = "TOKEN_IS_PAUSED" if token.paused else None
+    failure = "TOKEN_IS_PAUSED" if token.paused else None
     require(others)
-    network.give_up_if(refusal)
+    network.avoid_failure(failure)
     holder = network.choose.choice(others)
-    if not refusal:
+    if not failure:
         setattr(token.relationships[holder], status, value)
     body = {"token": token.number, "account": holder}
-    network.submit(kind, body, payer=token.treasury, result=refusal)
+    network.submit(kind, body, payer=token.treasury, result=failure)
 
 
-def change_status_in_vain(network: Network) -> None:
+def change_status_invalid(network: Network) -> None:
     """Change a status that the token does not have, or of an account that is not associated."""
-    token, other = both(traders.find_token(network), traders.find_trader(network))
+    token, other = pair(traders.find_token(network), traders.find_trader(network))
     body = {"token": token.number, "account": other}
-    refused: list[Refused] = []
+    failing: list[FailingTransaction] = []
     if token.freeze_key is None:
-        refused.append(("tokenFreeze", body, "TOKEN_HAS_NO_FREEZE_KEY"))
+        failing.append(("tokenFreeze", body, "TOKEN_HAS_NO_FREEZE_KEY"))
     elif other not in token.relationships:
-        refused.append(("tokenUnfreeze", body, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"))
+        failing.append(("tokenUnfreeze", body, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"))
     if token.kyc_key is None:
-        refused.append(("tokenGrantKyc", body, "TOKEN_HAS_NO_KYC_KEY"))
-    network.submit_refused(refused, payer=token.treasury)
+        failing.append(("tokenGrantKyc", body, "TOKEN_HAS_NO_KYC_KEY"))
+    network.submit_failing(failing, payer=token.treasury)
 
 
 _FREEZE, _UNFREEZE, _GRANT_KYC, _REVOKE_KYC = (
@@ -269,9 +268,9 @@ _FREEZE, _UNFREEZE, _GRANT_KYC, _REVOKE_KYC = (
 
 ACTIONS = weighted(
     *((1, update), (0, change_treasury, change_fees, pause), (1, partial(_set_paused, paused=False))),
-    (0, delete, change_in_vain),
+    (0, delete, change_invalid),
 )
 RELATIONSHIPS = weighted(
     *((3, associate), (0, dissociate, leave_a_deleted_token, _FREEZE)),
-    *((1, _UNFREEZE, _GRANT_KYC), (0, _REVOKE_KYC, change_status_in_vain)),
+    *((1, _UNFREEZE, _GRANT_KYC), (0, _REVOKE_KYC, change_status_invalid)),
 )

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, two_of
-from mirror.demo.network import Network, Refused, Submission, require, weighted
+from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, threshold_key
+from mirror.demo.network import FailingTransaction, Network, Submission, require, weighted
 from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import RECIPES, Recipe
+from mirror.demo.tokens.recipes import SPECS, TokenSpec
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import association, serials, token_creation, units
 from mirror.demo.world.tokens import Relationship, Serial, Token
 
-FIRST_TOKENS = len(RECIPES)
+FIRST_TOKENS = len(SPECS)
 YEAR = 31_536_000  # seconds
 _MAX_LIVING, _MAX_LASTING = 48, 16
 _MAX_SERIALS = 250
@@ -44,22 +44,22 @@ def create(network: Network) -> None:
 
 def _new_token(network: Network, number: int, treasury: int) -> Token:
     choose, at, made = network.choose, network.now, network.world.tokens.made
-    kind = made.total() % len(RECIPES)
-    if _lasts(RECIPES[kind]) and not may_last(network):
-        kind = choose.choice([place for place, recipe in enumerate(RECIPES) if not _lasts(recipe)])
-    recipe = RECIPES[kind]
-    name, symbol = recipes.name(recipe, made[kind])
+    kind = made.total() % len(SPECS)
+    if _is_permanent(SPECS[kind]) and not has_room(network):
+        kind = choose.choice([index for index, spec in enumerate(SPECS) if not _is_permanent(spec)])
+    spec = SPECS[kind]
+    name, symbol = recipes.name(spec, made[kind])
     made[kind] += 1
-    created = Token(number, at, at, name, symbol, recipe.fungible, treasury, recipe.decimals)
-    created.finite, created.memo, created.freeze_default = recipe.finite, recipe.memo, recipe.freeze_default
-    created.paused = False if "pause_key" in recipe.keys else None
-    created.fees_since, created.is_currency = at, recipe.is_currency
-    for key in recipe.keys:
+    created = Token(number, at, at, name, symbol, spec.fungible, treasury, spec.decimals)
+    created.finite, created.memo, created.freeze_default = spec.finite, spec.memo, spec.freeze_default
+    created.paused = False if "pause_key" in spec.keys else None
+    created.fees_since, created.is_currency = at, spec.is_currency
+    for key in spec.keys:
         setattr(created, key, key_for(network, created, key))
-    if recipe.fungible:
-        supply = choose.randrange(20, 5_000) * 1_000 * 10**recipe.decimals
+    if spec.fungible:
+        supply = choose.randrange(20, 5_000) * 1_000 * 10**spec.decimals
         created.initial_supply = created.supply = supply
-    if recipe.finite:
+    if spec.finite:
         headroom = choose.randrange(1, 4) if created.supply_key else 1
         created.max_supply = created.initial_supply * headroom or choose.randrange(4, 30) * 10
     if choose.random() < 0.6:
@@ -68,15 +68,15 @@ def _new_token(network: Network, number: int, treasury: int) -> Token:
         created.auto_renew_account, created.auto_renew_period = treasury, AUTO_RENEW_PERIOD
     else:
         created.expiration = (at // NANOS_PER_SECOND + YEAR) * NANOS_PER_SECOND
-    created.fees = recipes.chosen_fees(network, created, recipe.fees)
+    created.fees = recipes.chosen_fees(network, created, spec.fees)
     return created
 
 
-def _lasts(recipe: Recipe) -> bool:
-    return "admin_key" not in recipe.keys or recipe.is_currency
+def _is_permanent(spec: TokenSpec) -> bool:
+    return "admin_key" not in spec.keys or spec.is_currency
 
 
-def may_last(network: Network) -> bool:
+def has_room(network: Network) -> bool:
     """Return whether there is room for one more token that is never deleted."""
     lasting = sum(not deletable(token) for token in network.world.tokens.living())
     return lasting < _MAX_LASTING
@@ -93,8 +93,8 @@ def key_for(network: Network, token: Token, name: str) -> bytes:
         case 0:
             return EcdsaWallet(token.number, name, network.now).key
         case 1:
-            others = [Ed25519Wallet(token.number, name, place).key for place in range(2)]
-            return two_of(own.key, *others)
+            others = [Ed25519Wallet(token.number, name, index).key for index in range(2)]
+            return threshold_key(own.key, *others)
         case 2 | 3 | 4:
             return own.key
     return network.world.accounts[token.treasury].key or own.key
@@ -104,10 +104,10 @@ def key_for(network: Network, token: Token, name: str) -> bytes:
 def mint(network: Network) -> None:
     token = traders.token(network, lambda token: token.fungible and token.supply_key)
     amount = max(1, token.initial_supply // network.choose.randrange(5, 200))
-    refusal = refusal_to_mint(token, amount)
-    network.give_up_if(refusal)
+    failure = mint_failure(token, amount)
+    network.avoid_failure(failure)
     require(token.supply + amount <= _MAX_SUPPLY)
-    _mint(network, token, amount, refusal, {"amount": amount})
+    _mint(network, token, amount, failure, {"amount": amount})
 
 
 def mint_serials(network: Network) -> None:
@@ -115,23 +115,23 @@ def mint_serials(network: Network) -> None:
         network, lambda token: not token.fungible and token.supply_key and len(token.serials) < _MAX_SERIALS
     )
     amount, last = network.choose.randint(1, _MAX_AT_ONCE), len(token.serials)
-    refusal = refusal_to_mint(token, amount)
-    network.give_up_if(refusal)
+    failure = mint_failure(token, amount)
+    network.avoid_failure(failure)
     numbers = range(last + 1, last + amount + 1)
     metadata = [recipes.serial_metadata(network.choose, token.name, number) for number in numbers]
-    _mint(network, token, amount, refusal, {"metadata": metadata})
+    _mint(network, token, amount, failure, {"metadata": metadata})
 
 
-def refusal_to_mint(token: Token, amount: int) -> str | None:
+def mint_failure(token: Token, amount: int) -> str | None:
     """Return the result code of minting this much more; None if it succeeds."""
     if token.finite and token.supply + amount > token.max_supply:
         return "TOKEN_MAX_SUPPLY_REACHED"
-    return token.refusal(token.treasury)
+    return token.failure(token.treasury)
 
 
-def _mint(network: Network, token: Token, amount: int, refusal: str | None, body: dict[str, Any]) -> None:
-    minted: Submission = {"result": refusal}
-    if not refusal:
+def _mint(network: Network, token: Token, amount: int, failure: str | None, body: dict[str, Any]) -> None:
+    minted: Submission = {"result": failure}
+    if not failure:
         minted["receipt"], minted["record"] = receive(network, token, amount, body.get("metadata", ()))
     network.submit("tokenMint", {"token": token.number} | body, payer=token.treasury, **minted)
 
@@ -160,22 +160,22 @@ def receive(
 def burn(network: Network) -> None:
     """Burn some of what the treasury holds."""
     token = traders.token(network, lambda token: token.supply_key and token.balance(token.treasury))
-    refusal = token.refusal(token.treasury)
-    network.give_up_if(refusal)
-    _end(network, "tokenBurn", token, token.treasury, refusal)
+    failure = token.failure(token.treasury)
+    network.avoid_failure(failure)
+    _end(network, "tokenBurn", token, token.treasury, failure)
 
 
 def wipe(network: Network) -> None:
     """Wipe units or serials of a holder."""
     token = traders.token(network, lambda token: token.wipe_key and len(token.relationships) > 1)
     holders = [number for number in token.holders() if number != token.treasury]
-    refusal = "TOKEN_IS_PAUSED" if token.paused else None
+    failure = "TOKEN_IS_PAUSED" if token.paused else None
     require(holders)
-    network.give_up_if(refusal)
-    _end(network, "tokenWipe", token, network.choose.choice(holders), refusal)
+    network.avoid_failure(failure)
+    _end(network, "tokenWipe", token, network.choose.choice(holders), failure)
 
 
-def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | None) -> None:
+def _end(network: Network, kind: str, token: Token, holder: int, failure: str | None) -> None:
     body: dict[str, Any] = {"token": token.number}
     if kind == "tokenWipe":
         body["account"] = holder
@@ -188,8 +188,8 @@ def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | 
         ended = network.choose.sample(owned, min(len(owned), network.choose.randint(1, 2)))
         body["serialNumbers"], amount = ended, len(ended)
         moved = serials(token.number, [(number, holder, None) for number in ended])
-    outcome: Submission = {"result": refusal}
-    if not refusal:
+    outcome: Submission = {"result": failure}
+    if not failure:
         token.supply -= amount
         token.relationships[holder].receive(-amount, network.now)
         for number in ended:
@@ -198,20 +198,20 @@ def _end(network: Network, kind: str, token: Token, holder: int, refusal: str | 
     network.submit(kind, body, payer=token.treasury, **outcome)
 
 
-def change_in_vain(network: Network) -> None:
+def change_invalid(network: Network) -> None:
     """Mint, burn or wipe without the key for it, or wipe the treasury."""
     token = traders.token(network)
     body: dict[str, Any] = {"token": token.number, "amount": 1_000}
-    refused: list[Refused] = []
+    failing: list[FailingTransaction] = []
     if token.supply_key is None:
-        refused += [(kind, body, "TOKEN_HAS_NO_SUPPLY_KEY") for kind in ("tokenMint", "tokenBurn")]
+        failing += [(kind, body, "TOKEN_HAS_NO_SUPPLY_KEY") for kind in ("tokenMint", "tokenBurn")]
     wiped = body | {"account": token.treasury}
     if token.wipe_key is None:
-        refused.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
+        failing.append(("tokenWipe", wiped, "TOKEN_HAS_NO_WIPE_KEY"))
     elif token.fungible:
-        refused.append(("tokenWipe", wiped, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT"))
-    network.submit_refused(refused, payer=token.treasury)
+        failing.append(("tokenWipe", wiped, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT"))
+    network.submit_failing(failing, payer=token.treasury)
 
 
 ISSUING = weighted((1, create))
-ACTIONS = weighted((1, mint), (3, mint_serials), (1, burn), (0, wipe, change_in_vain))
+ACTIONS = weighted((1, mint), (3, mint_serials), (1, burn), (0, wipe, change_invalid))

@@ -6,7 +6,7 @@ Airdrops are sent, claimed and cancelled, and tokens are rejected (HIP-657).
 from typing import Any
 
 from mirror.demo.actions.tokens import supply
-from mirror.demo.network import Network, NotPossible, both, require, required, weighted
+from mirror.demo.network import Network, NotPossible, pair, require, required, weighted
 from mirror.demo.tokens import recipes, traders
 from mirror.demo.tokens.transfers import Transfers, can_associate
 from mirror.demo.world.accounts import HBAR
@@ -55,8 +55,8 @@ def sell(network: Network) -> None:
     if currency and owner in currency.relationships and network.choose.random() < 0.5:
         transfers.move(currency, buyer, owner, currency.balance(buyer) // network.choose.randrange(4, 50))
     else:
-        most = network.world.accounts[buyer].balance // (20 * HBAR)
-        transfers.pay(buyer, owner, network.choose.randrange(1, max(2, most)) * HBAR)
+        max_price = network.world.accounts[buyer].balance // (20 * HBAR)
+        transfers.pay(buyer, owner, network.choose.randrange(1, max(2, max_price)) * HBAR)
     transfer(network, transfers, payer=buyer, memo=f"{token.name} for sale")
 
 
@@ -67,13 +67,13 @@ def _serials_to_move(network: Network) -> tuple[Token, int, int]:
     return token, owner, required(find_receiver(network, token, owner))
 
 
-def send_in_vain(network: Network) -> None:
+def send_invalid(network: Network) -> None:
     """Send more units than the sender holds, or a serial of another account."""
     found, receiver = traders.find_token(network), traders.find_trader(network)
     token = required(found)
     sender = traders.holder(network, token)
     receiver = required(receiver)
-    require(receiver != sender and not token.refusal(sender))
+    require(receiver != sender and not token.failure(sender))
     if token.fungible:
         share, result = (
             token.balance(sender) + network.choose.randrange(1, 1_000),
@@ -103,17 +103,17 @@ def transfer(
     """
     body = transfers.body(approved=approved)
     transfers.assess()
-    refusal = fails_by or transfers.refusal()
+    failure = fails_by or transfers.failure()
     if not fails_by:
-        network.give_up_if(refusal)
+        network.avoid_failure(failure)
     network.submit(
         "cryptoTransfer",
         body,
         payer=payer,
-        record={} if refusal else transfers.settle(),
+        record={} if failure else transfers.settle(),
         transfers=transfers.hbars,
         envelope={"memo": memo},
-        result=refusal,
+        result=failure,
     )
 
 
@@ -130,24 +130,24 @@ def find_receiver(network: Network, token: Token, sender: int) -> int | None:
 def _amount_of(network: Network, token: Token, sender: int) -> int:
     """Return a plausible part of what an account holds; an issuer gives a smaller part."""
     parts = 200 if sender == token.treasury else 3
-    least = 2 if any(isinstance(fee, FractionalFee) for fee in token.fees) else 1
-    return max(least, int(token.balance(sender) * network.choose.random() ** 2) // parts)
+    minimum = 2 if any(isinstance(fee, FractionalFee) for fee in token.fees) else 1
+    return max(minimum, int(token.balance(sender) * network.choose.random() ** 2) // parts)
 
 
 def change_metadata(network: Network) -> None:
     """Let the issuer change the metadata of a few serials, whose owner may be another account (HIP-657)."""
     token = traders.token(network, lambda token: not token.fungible and token.metadata_key and token.supply)
     living = [number for number, serial in token.serials.items() if serial.owner]
-    refusal = "TOKEN_IS_PAUSED" if token.paused else None
+    failure = "TOKEN_IS_PAUSED" if token.paused else None
     require(living)
-    network.give_up_if(refusal)
+    network.avoid_failure(failure)
     changed = network.choose.sample(living, min(len(living), network.choose.choice((1, 1, 3))))
     metadata = recipes.serial_metadata(network.choose, token.name, changed[0])
-    if not refusal:
+    if not failure:
         for number in changed:
             token.serials[number].metadata, token.serials[number].modified = metadata, network.now
     body = {"token": token.number, "serial_numbers": changed, "metadata": metadata}
-    network.submit("token_update_nfts", body, payer=token.treasury, result=refusal)
+    network.submit("token_update_nfts", body, payer=token.treasury, result=failure)
 
 
 # AIRDROPS
@@ -178,23 +178,23 @@ def airdrop(network: Network) -> None:
             moved.move(token, sender, receiver, share)
         else:
             waiting.append(((sender, receiver, token.number, 0 if token.fungible else share), share))
-    refusal = token.refusal(sender) or moved.refusal()
+    failure = token.failure(sender) or moved.failure()
     if token.fungible and sum(share for _, share in shares) > token.balance(sender):
-        refusal = "INSUFFICIENT_TOKEN_BALANCE"
+        failure = "INSUFFICIENT_TOKEN_BALANCE"
     if any(isinstance(fee, RoyaltyFee) and fee.fallback for fee in token.fees):
-        refusal = "TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY"
+        failure = "TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY"
     elif not token.fungible and any(tokens.is_pending(key) for key, _ in waiting):
-        refusal = "PENDING_NFT_AIRDROP_ALREADY_EXISTS"
+        failure = "PENDING_NFT_AIRDROP_ALREADY_EXISTS"
     require(shares)
-    network.give_up_if(refusal)
+    network.avoid_failure(failure)
     record = {}
-    if not refusal:
+    if not failure:
         at = network.now
         pending = [pending_airdrop(key, tokens.add_airdrop(key, share, at)) for key, share in waiting]
         record = moved.settle() | {"new_pending_airdrops": pending}
         network.world.bound.update((sender, *(receiver for (_, receiver, _, _), _ in waiting)))
     body = {"token_transfers": requested.lists()}
-    network.submit("tokenAirdrop", body, payer=sender, record=record, result=refusal)
+    network.submit("tokenAirdrop", body, payer=sender, record=record, result=failure)
 
 
 def _shares(network: Network, token: Token, sender: int, receivers: list[int]) -> list[tuple[int, int]]:
@@ -207,7 +207,7 @@ def _shares(network: Network, token: Token, sender: int, receivers: list[int]) -
 
 def claim(network: Network) -> None:
     tokens = network.world.tokens
-    pending = [key for key in tokens.pending() if traders.able(network, key[1])]
+    pending = [key for key in tokens.pending() if traders.can_pay(network, key[1])]
     first = network.pick(pending)
     receiver = first[1]
     others = [key for key in pending if key[1] == receiver and key != first]
@@ -216,14 +216,14 @@ def claim(network: Network) -> None:
     for sender, _, number, serial in claimed:
         share = serial or tokens.airdrops[sender, receiver, number, serial].amount or 0
         transfers.move(tokens.issued[number], sender, receiver, share)
-    refusal = transfers.refusal()
-    network.give_up_if(refusal)
-    record = {} if refusal else transfers.settle()
-    _end(network, "tokenClaimAirdrop", claimed, payer=receiver, record=record, result=refusal)
+    failure = transfers.failure()
+    network.avoid_failure(failure)
+    record = {} if failure else transfers.settle()
+    _end(network, "tokenClaimAirdrop", claimed, payer=receiver, record=record, result=failure)
 
 
 def cancel(network: Network) -> None:
-    pending = [key for key in network.world.tokens.pending() if traders.able(network, key[0])]
+    pending = [key for key in network.world.tokens.pending() if traders.can_pay(network, key[0])]
     cancelled = network.pick(pending)
     _end(network, "tokenCancelAirdrop", [cancelled], payer=cancelled[0])
 
@@ -235,9 +235,9 @@ def _end(network: Network, kind: str, keys: list[AirdropKey], *, payer: int, **o
     network.submit(kind, {"pending_airdrops": [airdrop_id(key) for key in keys]}, payer=payer, **options)
 
 
-def claim_in_vain(network: Network) -> None:
+def claim_invalid(network: Network) -> None:
     """Claim or cancel an airdrop that is not pending."""
-    token, receiver = both(traders.find_token(network), traders.find_trader(network))
+    token, receiver = pair(traders.find_token(network), traders.find_trader(network))
     key = (token.treasury, receiver, token.number, 0 if token.fungible else 1)
     require(receiver != token.treasury and not network.world.tokens.is_pending(key))
     claims = network.choose.random() < 0.5
@@ -253,8 +253,8 @@ def reject(network: Network) -> None:
     shares = [token.balance(owner)] if token.fungible else token.owned(owner)[:2]
     for share in shares:
         transfers.move(token, owner, token.treasury, share)
-    refusal = transfers.refusal()
-    network.give_up_if(refusal)
+    failure = transfers.failure()
+    network.avoid_failure(failure)
     body: dict[str, Any] = {"rejections": [{"fungible_token": number}]}
     if not token.fungible:
         nfts = ({"token_ID": number, "serial_number": serial} for serial in shares)
@@ -262,9 +262,9 @@ def reject(network: Network) -> None:
     payer = owner
     if network.choose.random() < 0.5:
         body["owner"], payer = owner, traders.find_trader(network) or owner
-    record = {} if refusal else transfers.settle()
-    network.submit("tokenReject", body, payer=payer, record=record, result=refusal)
+    record = {} if failure else transfers.settle()
+    network.submit("tokenReject", body, payer=payer, record=record, result=failure)
 
 
-ACTIONS = weighted((11, send), (2, give), (3, sell), (0, send_in_vain), (1, change_metadata))
-AIRDROPS = weighted((1, airdrop), (0, claim, cancel, claim_in_vain, reject))
+ACTIONS = weighted((11, send), (2, give), (3, sell), (0, send_invalid), (1, change_metadata))
+AIRDROPS = weighted((1, airdrop), (0, claim, cancel, claim_invalid, reject))

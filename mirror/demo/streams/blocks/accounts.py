@@ -33,7 +33,6 @@ class KnownAccounts:
     def add(
         self, number: int, alias: bytes, *, ethereum_nonce: int = 0, smart_contract: bool = False
     ) -> None:
-        """Note an account or contract (encoded)."""
         self._by_number[number] = _Known(alias, ethereum_nonce, smart_contract)
         if alias and not smart_contract:
             self._by_alias[alias] = number
@@ -43,12 +42,12 @@ class KnownAccounts:
         if record.receipt.status in result_codes.SUCCESS:
             alias = transaction.body.cryptoCreateAccount.alias
             if alias:
-                number = entity_id.of_account(record.receipt.accountID)
+                number = entity_id.from_account(record.receipt.accountID)
                 self._known(number).alias = alias
                 self._by_alias[alias] = number
             result = record.contractCreateResult
             if result.HasField("contractID"):
-                contract = self._known(entity_id.of_contract(result.contractID))
+                contract = self._known(entity_id.from_contract(result.contractID))
                 contract.smart_contract = True
                 if result.HasField("evm_address"):
                     contract.alias = result.evm_address.value
@@ -74,12 +73,12 @@ class KnownAccounts:
     def _changed(self, transaction: ComposedTransaction) -> Iterator[int]:
         record = transaction.record
         for moved in record.transferList.accountAmounts:
-            yield entity_id.of_account(moved.accountID)
+            yield entity_id.from_account(moved.accountID)
         for alias in _aliases(transaction.body):
             if alias in self._by_alias:
                 yield self._by_alias[alias]
         if record.contractCreateResult.HasField("contractID"):
-            yield entity_id.of_contract(record.contractCreateResult.contractID)
+            yield entity_id.from_contract(record.contractCreateResult.contractID)
         yield from (number for number, _, _ in _nonces(record))
 
 
@@ -89,9 +88,9 @@ def _nonces(record: Any) -> Iterator[tuple[int, int, bool]]:
     if which is not None:
         result = getattr(record, which)
         if result.HasField("signer_nonce"):
-            yield entity_id.of_account(result.sender_id), result.signer_nonce.value, False
+            yield entity_id.from_account(result.sender_id), result.signer_nonce.value, False
         for nonce in result.contract_nonces:
-            yield entity_id.of_contract(nonce.contract_id), nonce.nonce, True
+            yield entity_id.from_contract(nonce.contract_id), nonce.nonce, True
 
 
 def _aliases(body: Any) -> Iterator[bytes]:

@@ -52,7 +52,7 @@ class BlockComposer:
         for transaction in block.transactions:
             self._known.learn(transaction)
 
-    def know(self, accounts: KnownAccounts) -> None:
+    def set_known_accounts(self, accounts: KnownAccounts) -> None:
         """Take what is known of accounts from elsewhere, as record files are not at hand, or too many."""
         self._known = accounts
 
@@ -69,7 +69,7 @@ class BlockComposer:
                 yield messages.BlockItem(event_header={})
             for announced in group:
                 self._known.learn(announced.transaction)
-            changed = changes.of(group, self._known)
+            changed = changes.state_changes(group, self._known)
             for announced in group:
                 transaction = announced.transaction
                 signed = wire.last_bytes(transaction.transaction_bytes, _SIGNED_TRANSACTION)

@@ -40,7 +40,7 @@ def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[Announc
     for transaction in transactions:
         record = transaction.record
         has_parent = record.HasField("parent_consensus_timestamp")
-        parent = timestamp.of(record.parent_consensus_timestamp) if has_parent else None
+        parent = timestamp.to_ns(record.parent_consensus_timestamp) if has_parent else None
         if parent not in parents:
             if group:
                 yield group
@@ -57,7 +57,7 @@ def groups(transactions: Iterable[ComposedTransaction]) -> Iterator[list[Announc
         yield group
 
 
-def of(group: Sequence[AnnouncedTransaction], known: KnownAccounts) -> list[Any]:
+def state_changes(group: Sequence[AnnouncedTransaction], known: KnownAccounts) -> list[Any]:
     """Return the StateChange messages of a transaction and its children."""
     changed: dict[tuple[int, bytes], Any] = {}
     changes = known.changes(announced.transaction for announced in group)
@@ -157,13 +157,13 @@ def is_identical(change: Any) -> bool:
 def _stored(touched: Any, announced: AnnouncedTransaction) -> Iterator[Any]:
     """Yield the changes of storage; that of a hook is its own, though all hooks run as one contract."""
     hook = announced.hook
-    of_hook = hook is not None and touched.contract_id.contractNum == HOOKS_NUM
-    state = state_ids.HOOK_STORAGE if of_hook else state_ids.STORAGE
+    is_of_hook = hook is not None and touched.contract_id.contractNum == HOOKS_NUM
+    state = state_ids.HOOK_STORAGE if is_of_hook else state_ids.STORAGE
     for change in touched.storage_changes:
         if not change.HasField("value_written"):
             continue
         key: Mapping[str, Any] = {"slot_key_key": {"contractID": touched.contract_id, "key": change.slot}}
-        if hook is not None and of_hook:
+        if hook is not None and is_of_hook:
             key = {"evm_hook_slot_key": {"hook_id": hook_id(hook), "key": change.slot}}
         written = change.value_written.value
         if written:
@@ -175,5 +175,5 @@ def _stored(touched: Any, announced: AnnouncedTransaction) -> Iterator[Any]:
 
 def hook_id(hook: HookCall) -> dict[str, Any]:
     """Return the HookId of a called hook, as plain values."""
-    owner = account(entity_id.of_account(hook.owner))
+    owner = account(entity_id.from_account(hook.owner))
     return {"entity_id": {"account_id": owner}, "hook_id": hook.hook_id}

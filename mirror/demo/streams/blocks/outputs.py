@@ -21,7 +21,6 @@ _ETHEREUM, _SUBMIT = "ethereumTransaction", "consensusSubmitMessage"
 
 
 def outputs_of(announced: AnnouncedTransaction) -> Iterator[Any]:
-    """Yield the TransactionOutput messages."""
     transaction = announced.transaction
     record, receipt = transaction.record, transaction.record.receipt
     kind = transaction.body.WhichOneof("data")
@@ -75,7 +74,6 @@ def copy_fields(source: Any, target: Any, **names: str) -> None:
 
 # TRACES
 def traces_of(announced: AnnouncedTransaction) -> Iterator[Any]:
-    """Yield the TraceData messages."""
     transaction = announced.transaction
     evm = _evm(transaction, explicit=announced.explicit)
     if evm.ByteSize():

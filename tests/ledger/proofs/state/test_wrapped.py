@@ -40,7 +40,7 @@ def load(build: Build, block: BlockFile) -> RecordFile:
     file = read_block_file(block.name, block.data)
     assert file.wrapper is not None
     for added in COMPOSED:
-        start = timestamp.of(added.body.transactionID.transactionValidStart)
+        start = timestamp.to_ns(added.body.transactionID.transactionValidStart)
         build.transaction(added.consensus_timestamp, payer=PAYER, transfers=(), valid_start_ns=start)
     build.block(
         block.number,
@@ -72,7 +72,7 @@ def folder(tmp_path: Path, settings_of: Any) -> Path:
 
 
 def ask(api: Api) -> Answer:
-    seconds, nanos = divmod(timestamp.of(PROVED.body.transactionID.transactionValidStart), 10**9)
+    seconds, nanos = divmod(timestamp.to_ns(PROVED.body.transactionID.transactionValidStart), 10**9)
     return api.get(f"/api/v1/transactions/0.0.{PAYER}-{seconds}-{nanos}/stateproof")
 
 

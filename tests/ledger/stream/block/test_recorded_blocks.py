@@ -18,7 +18,7 @@ from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from ledger.stream.source.blocks import blocks_below
 from mirror.core.values import log_bloom
-from mirror.core.values.entity_id import long_zero, of_contract
+from mirror.core.values.entity_id import from_contract, long_zero
 from mirror.core.values.hapi.messages import Block
 from tests.ledger.stream.fixtures import ROOT, facts, needs_fixtures
 
@@ -191,8 +191,8 @@ def test_blooms_of_logs_are_those_the_network_computed():
         for item in read(fact).items:
             result = item.function_result
             for log in result.logInfo if result is not None else ():
-                address = long_zero(of_contract(log.contractID))
-                assert log_bloom.of_log(address, log.topic) == log.bloom
+                address = long_zero(from_contract(log.contractID))
+                assert log_bloom.create_bloom(address, log.topic) == log.bloom
                 compared += 1
             if result is not None and result.logInfo:
                 assert log_bloom.union(log.bloom for log in result.logInfo) == result.bloom

@@ -11,7 +11,7 @@ from psycopg.types.range import Range
 
 from mirror.core.admin import columns
 from mirror.core.admin.kinds.bytes import HexText, Key
-from mirror.core.admin.kinds.numbers import Entity, Named
+from mirror.core.admin.kinds.numbers import Entity, EnumKind
 from mirror.core.admin.kinds.times import Milliseconds, Time
 from mirror.core.db.schema.fields import BytesField, EnumField
 from tests.build import SECOND, START
@@ -24,7 +24,7 @@ def of_each_kind(columns_of: Callable[[Any], Iterable[str]]) -> list[Any]:
     """Return some tables, whose columns among these are of all kinds that such columns of any table have."""
     seen, chosen = set[type[Any]](), []
     for model in MODELS:
-        kinds = {type(columns.of(model, name)) for name in columns_of(model)}
+        kinds = {type(columns.kind_of(model, name)) for name in columns_of(model)}
         if kinds - seen:
             chosen.append(model)
             seen |= kinds
@@ -72,4 +72,4 @@ def _value(field: Any) -> Any:
         return START // 1_000_000
     if isinstance(kind, Entity):
         return 1001
-    return 14 if isinstance(kind, Named) else 7
+    return 14 if isinstance(kind, EnumKind) else 7

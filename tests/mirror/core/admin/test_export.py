@@ -19,7 +19,7 @@ from tests.mirror.core.admin.rows import MODELS, row
 def lines(model: Any, values: dict[str, Any], form: str) -> list[str]:
     names = list(values)
     fields = [model._meta.get_field(name) for name in names]
-    return b"".join(export.pieces([list(values.values())], fields, form)).decode().splitlines()
+    return b"".join(export.chunks([list(values.values())], fields, form)).decode().splitlines()
 
 
 VALUES = {
@@ -77,7 +77,7 @@ def test_a_line_of_csv_has_no_formula_for_a_spreadsheet() -> None:
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_whatever_a_text_begins_with_it_is_no_formula(first: str) -> None:
     field = Transaction._meta.get_field("memo")
-    text = b"".join(export.pieces([[f"{first}1".encode()]], [field], "csv")).decode()
+    text = b"".join(export.chunks([[f"{first}1".encode()]], [field], "csv")).decode()
 
     _, (cell,) = csv.reader(io.StringIO(text, newline=""))
     assert cell == f"'{first}1"
@@ -90,7 +90,7 @@ def test_a_row_of_every_table_can_be_exported() -> None:
         names = export.names(model, ())
         fields: list[Any] = [model._meta.get_field(name) for name in names]
         for form in export.FORMS:
-            text = b"".join(export.pieces(model._base_manager.values_list(*names), fields, form)).decode()
+            text = b"".join(export.chunks(model._base_manager.values_list(*names), fields, form)).decode()
             assert len(list(csv.reader(io.StringIO(text))) if form == "csv" else text.splitlines()) > 0
 
 
@@ -148,4 +148,4 @@ def test_totals_are_exact_on_one_page_and_estimates_on_several(build: Build, pag
     assert total() == "more than 50 rows"
     assert total(payer_account_id="0.0.1001").endswith(" rows")
     assert total(p="2") == ""
-    assert estimates.of_table(CryptoTransfer) == 0
+    assert estimates.table_rows(CryptoTransfer) == 0

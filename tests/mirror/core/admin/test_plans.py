@@ -69,7 +69,7 @@ def test_an_index_delivers_the_order_of_every_list(model: Any, pages: Client) ->
 def test_an_index_finds_the_rows_of_every_column_that_narrows_a_list(
     model: Any, name: str, pages: Client
 ) -> None:
-    value = columns.of(model, name).text(getattr(row(model), name))
+    value = columns.kind_of(model, name).text(getattr(row(model), name))
     with CaptureQueriesContext(connection) as queries:
         answer = pages.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/", {name: value})
 

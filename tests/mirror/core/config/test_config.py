@@ -1,6 +1,6 @@
 import pytest
 
-from mirror.core.config import load, removed
+from mirror.core.config import load, removed_settings
 from mirror.core.config.setting import InvalidSetting, Setting
 from mirror.core.config.settings import REMOVED, SETTINGS
 
@@ -47,11 +47,11 @@ def test_a_mistyped_variable_is_an_error():
 def test_a_setting_that_is_gone_changes_nothing_and_is_named():
     environment = {"SVC_MIRROR_WEB3_EVM_MAXBATCHSIZEMINT": "many", "SVC_MIRROR_WEB_WORKERS": "3"}
     assert load(environment) == load({"SVC_MIRROR_WEB_WORKERS": "3"})
-    assert removed(environment) == (
+    assert removed_settings(environment) == (
         "SVC_MIRROR_WEB3_EVM_MAXBATCHSIZEMINT: this setting is gone, nothing reads it any more. "
         "Its variable may be removed."
     )
-    assert removed({"SVC_MIRROR_WEB_WORKERS": "3"}) is None
+    assert removed_settings({"SVC_MIRROR_WEB_WORKERS": "3"}) is None
 
 
 def test_no_setting_is_gone_and_still_there():

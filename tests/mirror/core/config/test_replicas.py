@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.core.config.database import replicas_of
+from mirror.core.config.database import parse_replicas
 from mirror.core.config.setting import InvalidSetting
 
 PRIMARY = {
@@ -17,7 +17,7 @@ PRIMARY = {
 
 
 def places(text: str) -> list[tuple[str, str]]:
-    return [(each["HOST"], each["PORT"]) for each in replicas_of(text, "SVC_MIRROR_DB_READ", PRIMARY)]
+    return [(each["HOST"], each["PORT"]) for each in parse_replicas(text, "SVC_MIRROR_DB_READ", PRIMARY)]
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_hosts_and_ports_may_be_written_in_several_ways(text: str, expected: lis
 
 
 def test_what_it_leaves_out_is_that_of_the_primary() -> None:
-    (replica,) = replicas_of("db2", "SVC_MIRROR_DB_READ", PRIMARY)
+    (replica,) = parse_replicas("db2", "SVC_MIRROR_DB_READ", PRIMARY)
     assert replica == PRIMARY | {"HOST": "db2", "OPTIONS": {"sslmode": "require"}}
 
 
 def test_what_it_says_counts() -> None:
     address = "postgresql://dashboards:other@db2:5433/copy?sslmode=disable"
-    (replica,) = replicas_of(address, "SVC_MIRROR_DB_READ", PRIMARY)
+    (replica,) = parse_replicas(address, "SVC_MIRROR_DB_READ", PRIMARY)
     assert replica == {
         "ENGINE": "mirror.core.db.backend",
         "NAME": "copy",

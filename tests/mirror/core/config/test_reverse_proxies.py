@@ -43,7 +43,7 @@ def test_without_trusted_proxies_a_client_has_the_address_of_its_connection():
     assert reverse_proxies.client(environment | {"REMOTE_ADDR": "::ffff:192.0.2.9"}) == "192.0.2.9"
     assert reverse_proxies.client(environment | {"REMOTE_ADDR": "2001:db8::9"}) == "2001:db8::9"
     assert (
-        reverse_proxies.believed(environment | {"HTTP_X_FORWARDED_PROTO": "https"})["REMOTE_ADDR"]
+        reverse_proxies.apply_forwarded(environment | {"HTTP_X_FORWARDED_PROTO": "https"})["REMOTE_ADDR"]
         == "127.0.0.1"
     )
 
@@ -60,7 +60,7 @@ def test_without_trusted_proxies_a_client_has_the_address_of_its_connection():
 )
 def test_scheme_and_host_are_those_that_a_trusted_proxy_names(settings_of, peer, proto, host, believed):
     settings_of({"web.trustedProxies": TRUSTED})
-    environment = reverse_proxies.believed(
+    environment = reverse_proxies.apply_forwarded(
         {
             "REMOTE_ADDR": peer,
             "HTTP_HOST": "inner",

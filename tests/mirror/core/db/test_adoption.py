@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management import call_command
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from mirror.core.db.backfill import Division, IndexBuild
+from mirror.core.db.backfill import IndexBuild, MonthlyPartitioning
 from mirror.operations.upgrade.backfills import BACKFILLS
 from tests.mirror.core.db.conftest import ALIAS
 from tests.mirror.core.db.describe import describe, djangos_tables
@@ -95,8 +95,8 @@ def test_a_dump_of_the_originals_release_0_145_1_is_adopted_and_has_all_backfill
     assert _sorted(describe(other)) == _sorted(
         json.loads(STATEMENT.read_text()) | {"tables": _without_indexes_to_build()}
     )
-    # Tables are divided only on request.
-    asked = [name for name, build in BACKFILLS.items() if not isinstance(build, Division)]
+    # Tables are partitioned only on request.
+    asked = [name for name, build in BACKFILLS.items() if not isinstance(build, MonthlyPartitioning)]
     assert _backfills(other) == {name: (7, _is_built(name)) for name in asked}
     with other.cursor() as cursor:
         cursor.execute("SELECT value, access_list, in_weibars FROM ethereum_transaction")

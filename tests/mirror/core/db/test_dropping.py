@@ -1,4 +1,4 @@
-"""Dropping months: whole months of the divided tables alone, while others read and load, and after a kill."""
+"""Dropping months: whole months of partitioned tables alone, while others read and load, and after a kill."""
 
 import threading
 import time
@@ -11,13 +11,13 @@ from django.db import connection
 
 from ledger.models import Transaction
 from mirror.core.db.partitions import dropping
-from mirror.core.values.timestamp import of_instant
+from mirror.core.values.timestamp import parse_iso
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query, template
 
-JULY = of_instant("2024-07-01")
+JULY = parse_iso("2024-07-01")
 KEPT_WHOLE = {"entity", "record_file", "transaction_hash"}
 
 
@@ -32,8 +32,8 @@ def with_two_months(_test_database: None, django_db_blocker: pytest_django.Djang
 
 @pytest.fixture(autouse=True)
 def two_months(with_two_months: str, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """Transactions of June and July 2024, in tables divided by month."""
-    with django_db_blocker.unblock(), own_database(divided=True, template=with_two_months):
+    """Transactions of June and July 2024, in tables partitioned by month."""
+    with django_db_blocker.unblock(), own_database(partitioned=True, template=with_two_months):
         yield
 
 
@@ -42,7 +42,7 @@ def partitions_of(month: str) -> list[str]:
     return [name for (name,) in found if not name.endswith(f"balance_p{month}")]
 
 
-def test_a_month_is_dropped_from_every_divided_table_and_what_has_no_month_stays() -> None:
+def test_a_month_is_dropped_from_every_partitioned_table_and_what_has_no_month_stays() -> None:
     before = contents()
     assert len(partitions_of("2024_06")) == 12
 
@@ -65,7 +65,7 @@ def test_an_estimate_drops_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_months_that_another_has_dropped_meanwhile_are_passed_over() -> None:
-    chosen = dropping.before(JULY)
+    chosen = dropping.expired(JULY)
 
     assert dropping.drop(chosen) == chosen
     assert dropping.drop(chosen) == []
@@ -101,7 +101,7 @@ def test_readers_go_on_while_a_month_is_dropped() -> None:
     try:
         while len(counts) < 20:
             time.sleep(0.01)
-        dropping.drop(dropping.before(JULY))
+        dropping.drop(dropping.expired(JULY))
     finally:
         seen = len(counts)
         while len(counts) < seen + 20 and not errors:

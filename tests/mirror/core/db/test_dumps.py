@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from mirror.core.db.backfill import Division, IndexBuild
+from mirror.core.db.backfill import IndexBuild, MonthlyPartitioning
 from mirror.operations.upgrade.backfills import BACKFILLS
 from tests.build import START
 from tests.contracts.compose import ethereum_data
@@ -238,7 +238,7 @@ def test_migrations_go_on_wherever_they_were_interrupted(old: BaseDatabaseWrappe
 
     assert described(old) == described_as_committed(without=BUILT_LATER)
     ahead = "select count(*) filter (where finished is null), min(newest), count(*) from backfill"
-    # Tables are divided by month only if the operator wants it.
-    wanted = sum(not isinstance(backfill, Division) for backfill in BACKFILLS.values())
+    # Tables are partitioned by month only if the operator wants it.
+    wanted = sum(not isinstance(backfill, MonthlyPartitioning) for backfill in BACKFILLS.values())
     assert select(old, ahead) == [(wanted, 2, wanted)]
     assert select(old, "select in_weibars from ethereum_transaction") == [(False,), (False,)]

@@ -1,4 +1,4 @@
-"""Readers of divided tables: the same answers as from whole ones, and no months in vain."""
+"""Readers of partitioned tables: the same answers as from whole ones, and no months in vain."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from ledger.models import Transaction
 from ledger.queries import chain_ids, fee_schedules
 from mirror.core.db.partitions import months, reading
-from mirror.core.db.partitions.catalogue import growing_tables
+from mirror.core.db.partitions.catalogue import partitionable_tables
 from mirror.core.db.reading.sql import Comparison, compare
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
@@ -53,19 +53,19 @@ def answers() -> dict[str, tuple[int, bytes]]:
     return {url: (answer.status, answer.body) for url, answer in found.items()}
 
 
-def test_every_request_has_the_same_answer_from_whole_and_from_divided_tables() -> None:
-    with own_database(divided=False):
+def test_every_request_has_the_same_answer_from_whole_and_from_partitioned_tables() -> None:
+    with own_database(partitioned=False):
         fill()
         whole = answers()
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         cut(ENDS)
         fill()
         months.forget()
-        divided = answers()
+        partitioned = answers()
         # The parts before the first row and after the last one have none.
         assert len(months.months()) == len(ENDS) - 3
 
-    assert {url: answer for url, answer in divided.items() if answer != whole[url]} == {}
+    assert {url: answer for url, answer in partitioned.items() if answer != whole[url]} == {}
 
 
 def add(*times: int) -> None:
@@ -91,7 +91,7 @@ def with_five_months(_test_database: None, django_db_blocker: pytest_django.Djan
 @pytest.fixture
 def five_months(with_five_months: str) -> Iterator[list[months.Month]]:
     """Transactions in five of six months of an hour."""
-    with own_database(divided=True, template=with_five_months):
+    with own_database(partitioned=True, template=with_five_months):
         yield [months.Month(EDGES[hour], EDGES[hour + 1]) for hour in (0, 1, 3, 4, 5)]
 
 
@@ -202,23 +202,23 @@ def test_a_comparison_of_a_time_opens_its_month_alone(five_months: list[months.M
 
 
 def test_rows_of_another_table_before_the_first_month_of_transactions_are_seen() -> None:
-    """Its first partition goes on after that, as it does where tables were divided at different times."""
+    """Its first partition goes on after that, as it does where tables were partitioned at different times."""
     rows = [
         months._Row("transaction_p1", 60, 70, "transaction", True, 1, 9),
         months._Row("topic_message_p1", 10, 70, "topic_message", True, 2, 8),
     ]
 
-    assert months._of_rows(rows).months == (months.Month(10, 60), months.Month(60, 70))
+    assert months._read_state(rows).months == (months.Month(10, 60), months.Month(60, 70))
 
 
 def test_whole_tables_are_read_as_ever() -> None:
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         add(START)
 
         assert months.months() == ()
-        assert list(reading.windows(reading.EVER, descending=True)) == [reading.EVER]
+        assert list(reading.windows(reading.ALL_TIMES, descending=True)) == [reading.ALL_TIMES]
         assert compare("consensus_timestamp", [Comparison("eq", 1)]).conditions == (
             "consensus_timestamp = %s",
         )
-        assert reading.also(reading.EVER, "c.consensus_timestamp") == ""
-        assert len(growing_tables()) == 12
+        assert reading.and_months(reading.ALL_TIMES, "c.consensus_timestamp") == ""
+        assert len(partitionable_tables()) == 12

@@ -24,7 +24,7 @@ eaten.add("pears")
 hungry.set(to=3)
 bites.observe(1.0)
 bites.observe(5.0)
-files.begin("eater")
+files.start_writing("eater")
 print("begun", flush=True)
 sys.stdin.read()
 """

@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 
 
 def test_a_file_is_locked_by_one_opening_of_it(tmp_path: Path) -> None:
     with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
-        assert locked(first)
-        assert not locked(second)
+        assert try_lock(first)
+        assert not try_lock(second)
         first.close()
-        assert locked(second)
+        assert try_lock(second)
 
 
 def test_what_can_not_be_locked_is_an_error() -> None:
@@ -20,4 +20,4 @@ def test_what_can_not_be_locked_is_an_error() -> None:
     os.close(writing)
 
     with pytest.raises(OSError, match="Bad file descriptor"):
-        locked(writing)
+        try_lock(writing)

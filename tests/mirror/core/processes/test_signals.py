@@ -64,7 +64,7 @@ class Thing:
 
 
 def test_a_stop_that_python_ignores_in_a_callback_is_raised_after_it() -> None:
-    signals.stop_in_order()
+    signals.raise_on_stop()
     thing = Thing()
     called: list[int] = []
 
@@ -85,7 +85,7 @@ def test_a_stop_that_python_ignores_in_a_callback_is_raised_after_it() -> None:
 def test_other_errors_that_python_ignores_are_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: told.append(unraisable.exc_value))
-    signals.stop_in_order()
+    signals.raise_on_stop()
     thing, error = Thing(), ValueError("gone")
 
     def gone(_: object) -> None:
@@ -102,7 +102,7 @@ def test_an_import_is_finished_before_a_stop_is_raised(
 ) -> None:
     (tmp_path / "slow_to_import.py").write_text(SLOW_TO_IMPORT)
     monkeypatch.syspath_prepend(tmp_path)
-    signals.stop_in_order()
+    signals.raise_on_stop()
 
     with pytest.raises(signals.Stop):
         importlib.import_module("slow_to_import")
@@ -114,7 +114,7 @@ def test_an_import_is_finished_before_a_stop_is_raised(
 def test_a_signal_that_is_ignored_from_the_start_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    signals.stop_in_order()
+    signals.raise_on_stop()
 
     signal.raise_signal(signal.SIGHUP)
 
@@ -123,7 +123,7 @@ def test_a_stop_while_a_dataclass_is_made_leaves_the_exit_code_alone() -> None:
     program = (
         "import signal\n"
         "from mirror.core.processes import signals\n"
-        "signals.stop_in_order()\n"
+        "signals.raise_on_stop()\n"
         "try:\n"
         "    exec('signal.raise_signal(signal.SIGINT)')\n"
         "except signals.Stop:\n"

@@ -185,4 +185,4 @@ def test_the_user_of_the_guide_signs_in(settings_of):
 
 
 def test_the_users_are_secret_where_settings_are_printed():
-    assert config.described("rest.users").secret
+    assert config.lookup("rest.users").secret

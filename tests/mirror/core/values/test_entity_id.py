@@ -94,12 +94,12 @@ def test_an_address_that_is_not_long_zero_has_no_num(address):
 @pytest.mark.parametrize(
     ("convert", "message"),
     [
-        (entity_id.of_account, AccountID(shardNum=1, realmNum=2, accountNum=3)),
-        (entity_id.of_contract, ContractID(shardNum=1, realmNum=2, contractNum=3)),
-        (entity_id.of_file, FileID(shardNum=1, realmNum=2, fileNum=3)),
-        (entity_id.of_schedule, ScheduleID(shardNum=1, realmNum=2, scheduleNum=3)),
-        (entity_id.of_token, TokenID(shardNum=1, realmNum=2, tokenNum=3)),
-        (entity_id.of_topic, TopicID(shardNum=1, realmNum=2, topicNum=3)),
+        (entity_id.from_account, AccountID(shardNum=1, realmNum=2, accountNum=3)),
+        (entity_id.from_contract, ContractID(shardNum=1, realmNum=2, contractNum=3)),
+        (entity_id.from_file, FileID(shardNum=1, realmNum=2, fileNum=3)),
+        (entity_id.from_schedule, ScheduleID(shardNum=1, realmNum=2, scheduleNum=3)),
+        (entity_id.from_token, TokenID(shardNum=1, realmNum=2, tokenNum=3)),
+        (entity_id.from_topic, TopicID(shardNum=1, realmNum=2, topicNum=3)),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -108,7 +108,7 @@ def test_id_messages_encode_all_their_parts(convert, message):
 
 
 def test_an_account_given_by_alias_encodes_to_nothing():
-    assert entity_id.of_account(AccountID(shardNum=1, realmNum=2, alias=b"alias")) == 0
+    assert entity_id.from_account(AccountID(shardNum=1, realmNum=2, alias=b"alias")) == 0
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_an_account_given_by_alias_encodes_to_nothing():
     ids=["negative", "too large", "shard", "realm of an alias"],
 )
 def test_an_impossible_id_in_a_message_encodes_to_nothing_and_tells_what_it_was(message, text):
-    encoded = entity_id.of_account(message)
+    encoded = entity_id.from_account(message)
 
     assert encoded == 0
     assert isinstance(encoded, entity_id.OutOfRangeEntityId)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirror.core.values.hashes import keccak256
-from mirror.core.values.log_bloom import BLOOM_LENGTH, of_log, union
+from mirror.core.values.log_bloom import BLOOM_LENGTH, create_bloom, union
 
 ADDRESSES = st.binary(min_size=20, max_size=20)
 
@@ -21,10 +21,10 @@ def test_address_and_topics_set_three_bits_each(address: bytes, topics: list[byt
         digest = keccak256(entry)
         expected |= {(digest[at] << 8 | digest[at + 1]) & 0x7FF for at in (0, 2, 4)}
 
-    assert bits(of_log(address, topics)) == expected
+    assert bits(create_bloom(address, topics)) == expected
 
 
-@given(blooms=st.lists(ADDRESSES.map(lambda address: of_log(address, [])), max_size=5))
+@given(blooms=st.lists(ADDRESSES.map(lambda address: create_bloom(address, [])), max_size=5))
 def test_a_union_has_the_bits_of_all(blooms: list[bytes]) -> None:
     united = union(blooms)
 

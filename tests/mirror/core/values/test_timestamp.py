@@ -81,4 +81,6 @@ def test_an_open_range_has_no_end():
 def test_a_message_saturates_to_64_bits(seconds, nanos):
     exact = seconds * 10**9 + nanos
 
-    assert timestamp.of(Timestamp(seconds=seconds, nanos=nanos)) == min(max(exact, -(1 << 63)), (1 << 63) - 1)
+    assert timestamp.to_ns(Timestamp(seconds=seconds, nanos=nanos)) == min(
+        max(exact, -(1 << 63)), (1 << 63) - 1
+    )

@@ -103,7 +103,7 @@ def test_a_batch_holds_the_bodies_of_the_transactions_that_follow_it() -> None:
             batches += 1
             following = found[place + 1 : place + 1 + len(held)]
             assert held == [each.body.SerializeToString() for each in following]
-            parents = {timestamp.of(each.record.parent_consensus_timestamp) for each in following}
+            parents = {timestamp.to_ns(each.record.parent_consensus_timestamp) for each in following}
             assert parents == {item.consensus_timestamp}
     assert batches > 5
 

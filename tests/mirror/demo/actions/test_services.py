@@ -49,7 +49,7 @@ def spent(block: Block) -> list[tuple[bool, int]]:
     for one in block.transactions:
         result = one.record.contractCallResult
         if result.contractID.contractNum == TOKENS:
-            parent = parents[timestamp.of(one.record.parent_consensus_timestamp)].record
+            parent = parents[timestamp.to_ns(one.record.parent_consensus_timestamp)].record
             assert parent.contractCallResult.contractID.contractNum == result.sender_id.accountNum
             found.append((bool(one.record.tokenTransferLists), len(parent.contractCallResult.logInfo)))
     return found
@@ -57,9 +57,9 @@ def spent(block: Block) -> list[tuple[bool, int]]:
 
 def test_the_node_logs_the_units_that_a_contract_moves_since_the_upgrade() -> None:
     network = begun()
-    before = use(network, services.take, SPENDINGS)
+    before = use(network, services.use_till, SPENDINGS)
     upgraded(network)
-    after = use(network, services.take, SPENDINGS)
+    after = use(network, services.use_till, SPENDINGS)
 
     assert {logs for _, logs in spent(before)} == {0}
     assert {(units, logs) for units, logs in spent(after)} == {(True, 1), (False, 0)}
@@ -67,9 +67,9 @@ def test_the_node_logs_the_units_that_a_contract_moves_since_the_upgrade() -> No
 
 def test_a_contract_spends_its_own_allowance() -> None:
     network = begun()
-    use(network, services.take, SPENDINGS)
+    use(network, services.use_till, SPENDINGS)
 
-    (till,) = network.world.contracts.of("Till")
+    (till,) = network.world.contracts.all("Till")
     tokens = network.world.tokens
     allowed = [one for (_, spender), one in tokens.hbar_allowances.items() if spender == till.number]
     allowed += [one for (_, spender, _), one in tokens.token_allowances.items() if spender == till.number]
@@ -81,14 +81,14 @@ def test_a_contract_spends_its_own_allowance() -> None:
 def used() -> tuple[Network, Block]:
     """A network in which a steward was used often, and the block of it."""
     network = begun()
-    while not network.world.contracts.of("Steward"):
+    while not network.world.contracts.all("Steward"):
         network.act(10)
-    return network, use(network, services.steward, USES)
+    return network, use(network, services.use_steward, USES)
 
 
 def test_each_request_of_a_steward_is_a_transaction() -> None:
     network, block = used()
-    (steward,) = network.world.contracts.of("Steward")
+    (steward,) = network.world.contracts.all("Steward")
     parents = {one.consensus_timestamp: one for one in block.transactions}
     kinds: Counter[str] = Counter()
     for one in block.transactions:
@@ -97,7 +97,7 @@ def test_each_request_of_a_steward_is_a_transaction() -> None:
             "parent_consensus_timestamp"
         ):
             continue
-        parent = parents[timestamp.of(one.record.parent_consensus_timestamp)]
+        parent = parents[timestamp.to_ns(one.record.parent_consensus_timestamp)]
         assert parent.record.contractCallResult.contractID.contractNum == steward.number
         assert one.body.transactionID.nonce == 1
         assert result.contractCallResult
@@ -123,7 +123,7 @@ def test_schedule_of_a_steward_is_only_signed_in_vain() -> None:
     network.close()
     for _ in range(20):
         with suppress(NotPossible):
-            schedules.change_in_vain(network)
+            schedules.change_invalid(network)
         with suppress(NotPossible):
             schedules.delete(network)
     bodies = {each.body.WhichOneof("data") for each in network.close().transactions}
@@ -132,7 +132,7 @@ def test_schedule_of_a_steward_is_only_signed_in_vain() -> None:
 
 def test_what_a_steward_holds_adds_up() -> None:
     network, _ = used()
-    (steward,) = network.world.contracts.of("Steward")
+    (steward,) = network.world.contracts.all("Steward")
     tokens = list(network.world.tokens.living())
     assert any(token.treasury == steward.number for token in tokens)
     assert any(token.balance(steward.number) for token in tokens if token.treasury != steward.number)
@@ -144,7 +144,7 @@ def test_what_a_steward_holds_adds_up() -> None:
 def test_tokens_are_issued_whoever_collects_the_fees_of_transactions() -> None:
     network = begun()
     upgraded(network)
-    while not (living := network.world.contracts.of("Steward")):
+    while not (living := network.world.contracts.all("Steward")):
         network.act(10)
     for _ in range(50):
         with suppress(NotPossible):

@@ -76,7 +76,7 @@ def test_the_bloom_of_a_log_holds_the_address_shown_for_it(world):
     columns = "contract_id, topic0, topic1, topic2, topic3, bloom"
     for number, *topics, bloom in stored("contract_log", columns, "bloom <> '\\x00'"):
         words = [topic.rjust(32, b"\0") for topic in topics if topic is not None]
-        assert bloom == log_bloom.of_log(addresses[number] or entity_id.long_zero(number), words)
+        assert bloom == log_bloom.create_bloom(addresses[number] or entity_id.long_zero(number), words)
 
 
 def test_ethereum_transactions_are_signed_by_their_senders(world):

@@ -13,10 +13,10 @@ from mirror.core.values.hashes import keccak256
 from mirror.demo.evm import execution
 from mirror.demo.evm.execution import CREATE, CREATE2, Request, execute
 from mirror.demo.evm.solidity import call_data, compiled
-from mirror.demo.evm.state import Ledger, Place, Slot
+from mirror.demo.evm.state import BlockContext, Ledger, Slot
 
 CASES = Path(os.environ.get("MIRROR_EVM_CASES", "../shared/conformance/evm"))
-PLACE = Place(block_number=5, timestamp=1_700_000_000, gas_price=71)
+PLACE = BlockContext(block_number=5, timestamp=1_700_000_000, gas_price=71)
 ADA, BOB = b"\xad" * 20, b"\xb0" * 20
 CONTRACT = long_zero(2001)
 

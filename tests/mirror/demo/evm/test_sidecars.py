@@ -8,7 +8,7 @@ OP_CALL, OP_STATICCALL, OP_CREATE = 1, 4, 5
 
 
 def actions(execution, numbers):
-    *_, last = sidecars.of(execution, numbers.get, 1001)
+    *_, last = sidecars.create_sidecars(execution, numbers.get, 1001)
     return last.actions.contract_actions
 
 
@@ -65,7 +65,7 @@ def test_state_changes_have_no_leading_zeros():
     ledger = Slate()
     ledger.create("Faults")
 
-    first, _ = sidecars.of(ledger.call("undone(uint256)", 0x0102), NUMBERS.get, 1001)
+    first, _ = sidecars.create_sidecars(ledger.call("undone(uint256)", 0x0102), NUMBERS.get, 1001)
 
     (of_contract,) = first.state_changes.contract_state_changes
     (change,) = of_contract.storage_changes

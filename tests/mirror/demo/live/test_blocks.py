@@ -46,7 +46,7 @@ def load(publisher: Publisher, address: str, last: int) -> Progress:
             if file and file.record_file().block_number == last:
                 return
 
-    with blocks.of_node(address), Reporting(source="a test") as report:
+    with blocks.only_block_node(address), Reporting(source="a test") as report:
         return Pipeline(trust=trust).run(files())
 
 
@@ -55,7 +55,7 @@ def test_the_node_goes_over_with_the_network_and_follows_its_block_node(live: Li
     with BlockNodeServer(folder=publisher.blocks) as server:
         for _ in range(3):
             publisher.publish(network, next_block(network, 5))
-        server.look()
+        server.refresh()
         done = load(publisher, f"127.0.0.1:{server.port}", last=5)
 
     assert (done.files, done.verified) == (6, 6)

@@ -7,7 +7,7 @@ import pytest
 from mirror.core.config import clock
 from mirror.demo.actions import catalogue, topics
 from mirror.demo.actions.network import genesis
-from mirror.demo.live.producing import forget, next_blocks
+from mirror.demo.live.producing import next_blocks, prune
 from mirror.demo.network import Network
 from mirror.demo.publish.history import next_block
 from tests.mirror.demo.lives import items, life
@@ -52,7 +52,7 @@ def aged() -> Network:
     genesis.begin(network)
     while network.counts.total() < 6_000:
         next_block(network, TPS)
-        forget(network.world)
+        prune(network.world)
     return network
 
 

@@ -16,17 +16,17 @@ def test_block_folder_finds_added_and_removed_blocks_only(tmp_path):
         (tmp_path / "block" / stray).touch()
     assert list(folder) == []
     put(998, 999)
-    folder.look()
+    folder.refresh()
     assert list(folder) == [998, 999]
     put(997, 1_000, 1_001)
     folder.path(999).with_name("999 (1).blk.zstd").touch()
-    folder.look()
+    folder.refresh()
     assert list(folder) == [997, 998, 999, 1_000, 1_001]
     folder.path(997).unlink()
-    folder.look()
+    folder.refresh()
     assert list(folder) == [998, 999, 1_000, 1_001]
     for number in list(folder):
         folder.path(number).unlink()
     put(0, 1)
-    folder.look()
+    folder.refresh()
     assert list(folder) == [0, 1]

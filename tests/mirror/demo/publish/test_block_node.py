@@ -37,10 +37,10 @@ def test_error_of_taken_port_names_its_option(tmp_path: Path):
     block.parent.mkdir(parents=True)
     block.touch()
 
-    with BlockNodeServer() as other, pytest.raises(OperatorError) as refusal:
+    with BlockNodeServer() as other, pytest.raises(OperatorError) as failure:
         serve(print, tmp_path, other.port, threading.Event())
 
-    assert str(refusal.value) == (
+    assert str(failure.value) == (
         f"Port {other.port} of 127.0.0.1 is taken by another program: stop that one, or name another port "
         "for the block node by --port."
     )

@@ -145,7 +145,7 @@ def test_the_last_blocks_are_kept_whatever_their_form(tmp_path):
     for retained, numbers in ((5, [0, 1, 2, 3, 4]), (3, [3, 4, 5]), (2, [5, 6]), (2, [6, 7])):
         last = publisher.publish(network, next_block(network, 5))
         publisher.loaded = position(last)
-        publisher.forget(retained)
+        publisher.delete_loaded(retained)
         assert numbers_of(tmp_path) == numbers
 
 
@@ -157,11 +157,11 @@ def test_no_block_is_forgotten_that_the_database_lacks(tmp_path):
     published += find_record_files([tmp_path])[2:]
     published += [publisher.publish(network, next_block(network, 5)) for _ in range(3)]
 
-    publisher.forget(1)
+    publisher.delete_loaded(1)
     assert numbers_of(tmp_path) == [0, 1, 2, 3, 4, 5]
     for loaded, numbers in ((1, [2, 3, 4, 5]), (2, [3, 4, 5]), (4, [5]), (5, [5])):
         publisher.loaded = position(published[loaded])
-        publisher.forget(1)
+        publisher.delete_loaded(1)
         assert numbers_of(tmp_path) == numbers
 
 

@@ -143,31 +143,31 @@ def test_a_serial_changes_hands_and_no_one_else_may_spend_it(network):
 
 # REFUSALS
 def test_all_of_a_balance_can_be_sent(network):
-    assert send(network, charge(network, COIN), ADA, BOB, 1_000).refusal() is None
+    assert send(network, charge(network, COIN), ADA, BOB, 1_000).failure() is None
 
 
 def test_too_little_for_the_amount_or_the_fee_is_refused(network):
     coin = charge(network, COIN, FixedFee(1, COLLECTOR, COIN))
-    assert send(network, coin, ADA, BOB, 1_001).refusal() == "INSUFFICIENT_TOKEN_BALANCE"
-    refusal = send(network, coin, ADA, BOB, 1_000).refusal()
-    assert refusal == "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+    assert send(network, coin, ADA, BOB, 1_001).failure() == "INSUFFICIENT_TOKEN_BALANCE"
+    failure = send(network, coin, ADA, BOB, 1_000).failure()
+    assert failure == "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
 def test_frozen_accounts_missing_kyc_paused_and_deleted_tokens_are_refused(network):
     coin = charge(network, COIN)
     transfers = send(network, coin, ADA, BOB, 1)
     coin.relationships[BOB].kyc_granted = False
-    assert transfers.refusal() == "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
+    assert transfers.failure() == "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
     coin.relationships[ADA].frozen = True
-    assert transfers.refusal() == "ACCOUNT_FROZEN_FOR_TOKEN"
+    assert transfers.failure() == "ACCOUNT_FROZEN_FOR_TOKEN"
     coin.paused = True
-    assert transfers.refusal() == "TOKEN_IS_PAUSED"
+    assert transfers.failure() == "TOKEN_IS_PAUSED"
     coin.deleted = True
-    assert transfers.refusal() == "TOKEN_WAS_DELETED"
+    assert transfers.failure() == "TOKEN_WAS_DELETED"
 
 
 @pytest.mark.parametrize(
-    ("limit", "used", "refusal"),
+    ("limit", "used", "failure"),
     [
         (0, 0, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
         (2, 2, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"),
@@ -176,14 +176,14 @@ def test_frozen_accounts_missing_kyc_paused_and_deleted_tokens_are_refused(netwo
     ],
     ids=["none allowed", "all used", "one left", "no limit"],
 )
-def test_automatic_associations_follow_the_limit(network, limit, used, refusal):
+def test_automatic_associations_follow_the_limit(network, limit, used, failure):
     coin, known = charge(network, COIN), network.world.tokens
     known.dissociate(coin, BOB, 1)
     network.world.accounts[BOB].max_automatic_token_associations = limit
     known.automatic_associations[BOB] = used
     transfers = send(network, coin, ADA, BOB, 5)
-    assert transfers.refusal() == refusal
-    if refusal is None:
+    assert transfers.failure() == failure
+    if failure is None:
         (association,) = transfers.settle()["automatic_token_associations"]
         assert association["account_id"] == BOB
         assert coin.relationships[BOB].automatic
@@ -195,7 +195,7 @@ def test_a_claim_associates_whatever_the_limit(network):
     network.world.tokens.dissociate(coin, BOB, 1)
     transfers = Transfers(network, claimed=True)
     transfers.move(coin, ADA, BOB, 5)
-    assert transfers.refusal() is None
+    assert transfers.failure() is None
     transfers.settle()
     assert not coin.relationships[BOB].automatic
 
@@ -205,6 +205,6 @@ def test_transfer_associates_with_no_token_frozen_or_without_kyc(network):
     network.world.tokens.dissociate(coin, BOB, 1)
     network.world.accounts[BOB].max_automatic_token_associations = -1
     coin.freeze_key, coin.freeze_default = KEY, True
-    assert send(network, coin, ADA, BOB, 5).refusal() == "ACCOUNT_FROZEN_FOR_TOKEN"
+    assert send(network, coin, ADA, BOB, 5).failure() == "ACCOUNT_FROZEN_FOR_TOKEN"
     coin.kyc_key = KEY
-    assert send(network, coin, ADA, BOB, 5).refusal() == "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
+    assert send(network, coin, ADA, BOB, 5).failure() == "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"

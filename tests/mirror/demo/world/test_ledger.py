@@ -84,10 +84,10 @@ def batches_match(blocks: list[Block]) -> None:
     inner: dict[int, list[int]] = {}
     for item in items(blocks):
         if item.body.HasField("batch_key"):
-            batch = timestamp.of(item.record.parent_consensus_timestamp)
+            batch = timestamp.to_ns(item.record.parent_consensus_timestamp)
             identifier = item.body.transactionID
             inner.setdefault(batch, []).extend(
-                (identifier.accountID.accountNum, timestamp.of(identifier.transactionValidStart))
+                (identifier.accountID.accountNum, timestamp.to_ns(identifier.transactionValidStart))
             )
     where = f"type = {NUMBERS['ATOMICBATCH']} and inner_transactions is not null"
     assert dict(stored("transaction", "consensus_timestamp, inner_transactions", where)) == inner

@@ -67,7 +67,7 @@ def client(port: int) -> Iterator[Client]:
 
 def session(node: Node) -> "psycopg.Connection[Any]":
     return psycopg.connect(
-        host=str(node.server.place.socket), port=PORT, user="mirror_node", dbname=DATABASE, autocommit=True
+        host=str(node.server.paths.socket), port=PORT, user="mirror_node", dbname=DATABASE, autocommit=True
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import call_command
 
 from mirror.core.config.errors import OperatorError
-from mirror.management.commands.status import at_most
+from mirror.management.commands.status import time_limit
 from mirror.models import LoaderState
 from tests.build import Build
 from tests.mirror.node.health.test_status import PROBLEM, loader
@@ -137,7 +137,7 @@ def test_database_that_hangs_is_reported_and_not_waited_for(no_loader: None) -> 
         port = silent.getsockname()[1]
         with (
             pytest.raises(OperatorError, match=r"^The database of the node has not answered for "),
-            at_most(0.2),
+            time_limit(0.2),
         ):
             psycopg.connect(host="127.0.0.1", port=port)
 

@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 def sessions_beside(node: Node, role: str) -> set[str]:
     """Return the roles of the node's sessions, asked by one that may see them and write nothing."""
-    place = node.server.place
+    place = node.server.paths
     with psycopg.connect(host=str(place.socket), port=PORT, user=role, dbname=DATABASE) as session:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             session.execute("delete from record_file")
@@ -45,7 +45,7 @@ def test_stopped_node_has_its_data_and_no_processes(node):
         f"http://127.0.0.1:{node.port}/admin",
         str(node.folder / "admin-password"),
         "manage.py up --live\n            once this is stopped, lets the demo network go on",
-        f"psql -h {node.server.place.socket} -U mirror_node mirror_node",
+        f"psql -h {node.server.paths.socket} -U mirror_node mirror_node",
     ):
         assert told in node.said
     for secret in ("admin-password", "session-key"):
@@ -185,7 +185,7 @@ def test_running_node_excludes_others_and_goes_on_with_its_data_after_it_was_kil
 
 def test_serve_runs_the_web_server_alone_on_any_database(node, tables):
     with node.server.in_use() as server:
-        node.start("serve", DATABASE_URL=f"postgresql://mirror_node@/mirror_node?host={server.place.socket}")
+        node.start("serve", DATABASE_URL=f"postgresql://mirror_node@/mirror_node?host={server.paths.socket}")
         assert node.blocks() == []
         status, body = node.get("/health/readiness")
         assert status == 503

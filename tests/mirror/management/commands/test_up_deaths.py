@@ -55,7 +55,7 @@ def test_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) ->
 
 
 def test_outage_of_the_database_is_logged_once_and_counted(node: LiveNode) -> None:
-    url = f"postgresql://mirror_node@/mirror_node?host={node.server.place.socket}"
+    url = f"postgresql://mirror_node@/mirror_node?host={node.server.paths.socket}"
     with node.server.in_use() as server:
         node.start("serve", DATABASE_URL=url)
         assert node.blocks() == []
@@ -65,7 +65,7 @@ def test_outage_of_the_database_is_logged_once_and_counted(node: LiveNode) -> No
             for path in ("/api/v1/accounts", "/api/v1/transactions", "/api/v1/topics/1")
             for _ in range(10)
         ]
-        server.revive()
+        server.restart()
         node.wait_for(lambda: " database_back" in node.said)
 
         assert set(refused) == {503}

@@ -14,7 +14,7 @@ from tests.node import Node
 
 def put_ahead(node: Node, name: str) -> None:
     """Leave a backfill to be done, as in a database of an older release."""
-    with psycopg.connect(host=str(node.server.place.socket), user=ROLE, dbname=DATABASE) as session:
+    with psycopg.connect(host=str(node.server.paths.socket), user=ROLE, dbname=DATABASE) as session:
         session.execute("update backfill set finished = null, newest = 9e18 where name = %s", [name])
 
 
@@ -56,7 +56,7 @@ def test_node_upgrades_what_an_older_release_has_left_by_itself(node: Node, tabl
 def test_tables_of_a_commit_before_the_last_one_are_refused(command: str, node: Node, tables: None) -> None:
     with (
         node.server.in_use(),
-        psycopg.connect(host=str(node.server.place.socket), user=ROLE, dbname=DATABASE) as session,
+        psycopg.connect(host=str(node.server.paths.socket), user=ROLE, dbname=DATABASE) as session,
     ):
         session.execute(
             "insert into django_migrations values (default, 'mirror', '0002_stored_network', now())"

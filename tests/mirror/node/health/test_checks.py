@@ -25,7 +25,7 @@ def _block(seconds_ago: int) -> None:
 
 
 def _reasons() -> tuple[str, ...]:
-    judged = checks.of_database()
+    judged = checks.check_database()
     assert judged.database
     assert judged.ready == (not judged.reasons)
     return judged.reasons
@@ -42,7 +42,7 @@ def test_node_that_follows_nothing_is_ready_at_any_age():
     assert _reasons() == ()
     loader("failed", following=False, problem=PROBLEM)
     assert _reasons() == ()
-    assert checks.of_database().lag_seconds == 86_400
+    assert checks.check_database().lag_seconds == 86_400
 
 
 @pytest.mark.usefixtures("book")

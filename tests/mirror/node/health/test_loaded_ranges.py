@@ -139,8 +139,8 @@ def test_gaps_are_in_health_and_do_not_affect_it(
     Build().block(5, end=START)
     load(1, 2)
     load(4, 5)
-    now = judging.of_database()
-    monkeypatch.setattr(health._judge, "judge", lambda: now)
+    now = judging.check_database()
+    monkeypatch.setattr(health._health_check, "check", lambda: now)
 
     assert client.get("/health/lag").json()["loaded"] == {"first_block": 1, "gaps": 1}
     assert not any("missing" in reason for reason in now.reasons)
@@ -149,8 +149,8 @@ def test_gaps_are_in_health_and_do_not_affect_it(
 def test_gaps_are_in_metrics() -> None:
     load(1, 2)
     load(4, 5)
-    now = judging.of_database()
+    now = judging.check_database()
 
-    said = {gauge.name: value for gauge, _, value in gauges._of_health(now)}
+    said = {gauge.name: value for gauge, _, value in gauges._health_values(now)}
 
     assert (said["mirror_first_block"], said["mirror_gaps"]) == (1, 1)

@@ -52,7 +52,7 @@ def test_command_that_writes_refuses_a_replica(of_replica: None) -> None:
 
 
 def test_loading_into_a_replica_is_refused_in_words(replicated: Replicated, tmp_path: Path) -> None:
-    address = f"host={replicated.replica.place.socket} user=mirror_node dbname=mirror_node"
+    address = f"host={replicated.replica.paths.socket} user=mirror_node dbname=mirror_node"
     done = manage("ingest", tmp_path, DATABASE_URL=address, SVC_MIRROR_DATA=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("This database is a replica, ")
@@ -121,8 +121,8 @@ def test_node_without_its_primary_is_as_well_as_its_replica(
     reader: Reader, settings_of: Callable[..., None]
 ) -> None:
     settings_of({"db.readMaxLag": 86400.0})
-    reader.board.judge(PRIMARY, State.AWAY)
-    judged = checks.judge(60.0)
+    reader.scoreboard.set_state(PRIMARY, State.AWAY)
+    judged = checks.check_health(60.0)
     assert judged.reasons == ("The network's address book is not loaded yet.",)
     assert judged.status is not None
     assert judged.status.standby
@@ -130,9 +130,9 @@ def test_node_without_its_primary_is_as_well_as_its_replica(
 
 
 def test_node_with_only_a_late_replica_is_not_ready(reader: Reader) -> None:
-    reader.board.judge(PRIMARY, State.AWAY)
-    reader.board.judge(REPLICA, State.BEHIND, 90.0)
-    assert checks.judge(60.0).reasons[-1] == (
+    reader.scoreboard.set_state(PRIMARY, State.AWAY)
+    reader.scoreboard.set_state(REPLICA, State.BEHIND, 90.0)
+    assert checks.check_health(60.0).reasons[-1] == (
         "The primary of the database does not answer, and the replica replica is 1 minute behind: "
         "db.readMaxLag allows 30 seconds."
     )
@@ -140,9 +140,9 @@ def test_node_with_only_a_late_replica_is_not_ready(reader: Reader) -> None:
 
 def test_web_server_shows_what_its_watcher_knows(reader: Reader, settings_of: Callable[..., None]) -> None:
     settings_of({"db.read": "replica"})
-    reader.board.note(PRIMARY, 12)
-    reader.board.note(REPLICA, 10)
-    reader.board.judge(REPLICA, State.BEHIND, 65.0)
+    reader.scoreboard.set_block(PRIMARY, 12)
+    reader.scoreboard.set_block(REPLICA, 10)
+    reader.scoreboard.set_state(REPLICA, State.BEHIND, 65.0)
     (replica,) = replicas.read()
     assert replica.text == "replica is 1 minute and 2 blocks behind, and spared for that"
     assert replica.json == {
@@ -160,7 +160,7 @@ def test_command_asks_the_replicas_itself(
 ) -> None:
     assert block_requirement.reader is None
     replicated.catch_up()
-    socket = replicated.replica.place.socket
+    socket = replicated.replica.paths.socket
     settings_of({"db.read": f"host={socket},/nowhere dbname=mirror_node user=mirror_node"})
     with django_db_blocker.unblock():
         there, away = replicas.read()

@@ -126,7 +126,7 @@ class Case(NamedTuple):
     columns: dict[str, Any] = {}
     seconds_ago: int = 1
     holds_lock: bool = True
-    needs_help: bool = False
+    needs_operator: bool = False
 
 
 CASES = {
@@ -170,7 +170,7 @@ CASES = {
         "Stuck at a.rcd_sig: no consensus: signed by node 1, 1 of the 2 stake needed (of 4); node 0: no "
         "signature file. More nodes may sign it soon. The node tries again by itself. {last}.",
         {"problem": PROBLEM},
-        needs_help=True,
+        needs_operator=True,
     ),
     "failed": Case(
         "failed",
@@ -179,7 +179,7 @@ CASES = {
         {"problem": FAILED},
         seconds_ago=120,
         holds_lock=False,
-        needs_help=True,
+        needs_operator=True,
     ),
     "stopped": Case(
         "stopped",
@@ -191,7 +191,9 @@ CASES = {
     ),
     "starting": Case("starting", None, f"Starting to load from s3://streams. {NO_BLOCK}", seconds_ago=20),
     **{
-        f"killed, {activity}": Case(activity, None, KILLED, seconds_ago=90, holds_lock=False, needs_help=True)
+        f"killed, {activity}": Case(
+            activity, None, KILLED, seconds_ago=90, holds_lock=False, needs_operator=True
+        )
         for activity in ("starting", "loading", "waiting", "stuck")
     },
     "hanging": Case(
@@ -200,7 +202,7 @@ CASES = {
         "The loader (process 77 on ada) has not said anything for 10 minutes: its output may tell why; if "
         f"not, stop it and start it again. {NO_BLOCK}",
         seconds_ago=600,
-        needs_help=True,
+        needs_operator=True,
     ),
 }
 
@@ -214,7 +216,7 @@ def test_state_of_the_loader_is_one_sentence(case: Case, request: pytest.Fixture
 
     now = status.read()
 
-    assert (now.sentence, now.needs_help) == (case.sentence.replace("{last}", last), case.needs_help)
+    assert (now.sentence, now.needs_operator) == (case.sentence.replace("{last}", last), case.needs_operator)
 
 
 def test_status_takes_five_statements(django_assert_num_queries: Any) -> None:
@@ -294,6 +296,6 @@ def test_incidents_of_the_source_are_reported(lock: Any) -> None:
         "4 requests to the source failed or took long in the last 10 minutes, the last one 5 seconds ago: "
         "recordstreams/record0.0.3: can't be had: HTTP error."
     ) in status.read().sentence
-    assert not status.read().needs_help
+    assert not status.read().needs_operator
     LoaderState.objects.update(activity="stopped")
     assert "requests" not in status.read().sentence

@@ -60,8 +60,8 @@ def place(tmp_path: Path, settings_of: Settings, monkeypatch: pytest.MonkeyPatch
 
 
 def maintainer(source: Path, said: list[str] | None = None) -> ArchiveMaintainer:
-    say = (said if said is not None else []).append
-    return ArchiveMaintainer(open_archive(), say, str(source), BOOK, threading.Event())
+    echo = (said if said is not None else []).append
+    return ArchiveMaintainer(open_archive(), echo, str(source), BOOK, threading.Event())
 
 
 def maintain(source: Path, said: list[str] | None = None) -> bool:

@@ -20,7 +20,7 @@ from mirror.demo.publish.balances import BalanceWriter
 from mirror.demo.publish.history import History
 from mirror.demo.run import first_book
 from mirror.node.health import gauges
-from mirror.node.loading.reconciliation import Comparing, in_thread
+from mirror.node.loading.reconciliation import BalanceComparer, in_thread
 from tests.ledger.ingest.load import stored
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -43,8 +43,8 @@ def load(files: Sequence[FileOnDisk]) -> None:
     Pipeline(trust=Trust(first_book())).run(files)
 
 
-def comparing(folder: Path, said: list[str]) -> Comparing:
-    return Comparing(open_balance_download(str(folder)), said.append, threading.Event())
+def comparing(folder: Path, said: list[str]) -> BalanceComparer:
+    return BalanceComparer(open_balance_download(str(folder)), said.append, threading.Event())
 
 
 def reached(folder: Path, files: Sequence[FileOnDisk]) -> list[LocalBalances]:

@@ -95,7 +95,9 @@ def test_given_folders_begin_after_their_first_balances_also_the_second_time(str
     files, said = find_record_files([stream])[5:], list[str]()
 
     for _ in range(2):
-        chosen, balances = start_point.of_files([stream], files, first_book(), signed=True, say=said.append)
+        chosen, balances = start_point.from_files(
+            [stream], files, first_book(), signed=True, echo=said.append
+        )
         done = Pipeline(options=LoadOptions(balances=balances), trust=Trust(first_book())).run(chosen)
 
     (loaded,) = LoadedRange.objects.all()

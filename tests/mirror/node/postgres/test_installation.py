@@ -11,7 +11,7 @@ import pytest
 
 from mirror.node.postgres import cluster
 from mirror.node.postgres import installation as places
-from mirror.node.postgres.installation import Account, place, wheel_folder
+from mirror.node.postgres.installation import Account, server_paths, wheel_folder
 from mirror.node.postgres.server import Server
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server by another account")
@@ -20,17 +20,17 @@ NOBODY = Account("nobody", 65534, 65534, ())
 
 
 def test_server_lives_in_the_data_folder(data_folder):
-    at = place(data_folder)
+    at = server_paths(data_folder)
     assert (at.home, at.data) == (data_folder / "postgres", data_folder / "postgres" / "data")
-    assert (at.socket, at.note) == (data_folder / "postgres" / "socket", None)
+    assert (at.socket, at.marker) == (data_folder / "postgres" / "socket", None)
 
 
 def test_long_socket_path_is_replaced_by_a_short_one(data_folder):
     deep = data_folder / ("a-long-name-" * 8)
-    at = place(deep)
+    at = server_paths(deep)
     assert at.home == deep / "postgres"
     assert at.socket.parent == Path("/tmp")
-    assert place(deep).socket == at.socket != place(data_folder / ("a-long-name-" * 9)).socket
+    assert server_paths(deep).socket == at.socket != server_paths(data_folder / ("a-long-name-" * 9)).socket
     with Server(at, configuration={"fsync": "off"}).in_use():
         psycopg.connect(host=str(at.socket), user="mirror_node", dbname="mirror_node").close()
     at.socket.rmdir()
@@ -43,24 +43,24 @@ def test_account_enters_where_every_parent_folder_permits(data_folder):
     closed.chmod(0o755)
     below.chmod(0o755)
     stranger = Account("stranger", os.getuid() + 12345, os.getgid() + 12345, ())
-    assert stranger.may_enter(below)
-    assert stranger.may_enter(below / "not" / "made" / "yet")
+    assert stranger.can_enter(below)
+    assert stranger.can_enter(below / "not" / "made" / "yet")
     closed.chmod(0o700)
-    assert not stranger.may_enter(below)
+    assert not stranger.can_enter(below)
     member = Account("member", stranger.uid, stranger.gid, (closed.stat().st_gid,))
     closed.chmod(0o710)
-    assert not stranger.may_enter(below)
-    assert member.may_enter(below)
+    assert not stranger.can_enter(below)
+    assert member.can_enter(below)
 
 
 @as_root
 def test_root_runs_the_server_by_an_unprivileged_account(data_folder):
-    assert place(data_folder).account.uid != 0
+    assert server_paths(data_folder).account.uid != 0
 
 
 @as_root
 def test_server_of_a_closed_folder_runs_from_copies_outside(data_folder, monkeypatch):
-    monkeypatch.setattr(places, "OUTSIDE", data_folder / "outside")
+    monkeypatch.setattr(places, "EXTERNAL_FOLDER", data_folder / "outside")
     closed = data_folder / "project"
     closed.mkdir(mode=0o700)
     wheel = wheel_folder()
@@ -70,20 +70,22 @@ def test_server_of_a_closed_folder_runs_from_copies_outside(data_folder, monkeyp
     monkeypatch.setattr(cluster, "wheel_folder", lambda: packages / wheel.name)
 
     data = closed / "data"
-    at = place(data)
+    at = server_paths(data)
     assert at.home.parent == data_folder / "outside"
     assert at.home.name.startswith("project-")
     with Server(at, configuration={"fsync": "off"}).in_use() as server:
         assert cluster.binaries(at).is_relative_to(at.home)
         psycopg.connect(host=str(at.socket), user="mirror_node", dbname="mirror_node").close()
-        assert place(data) == server.place == at
+        assert server_paths(data) == server.paths == at
     assert (data / "postgres-is-in").read_text() == f"{at.home}\n"
 
     closed.chmod(0o755)
-    assert place(data).home == at.home, "a database that exists keeps its place"
+    assert server_paths(data).home == at.home, "a database that exists keeps its place"
     shutil.rmtree(data)
     closed.chmod(0o700)
-    assert place(data).home == at.home.with_name(f"{at.home.name}-2"), "a deleted data folder starts anew"
+    assert server_paths(data).home == at.home.with_name(f"{at.home.name}-2"), (
+        "a deleted data folder starts anew"
+    )
 
 
 def test_user_without_a_name_learns_why_postgresql_does_not_run():
@@ -94,7 +96,7 @@ def test_user_without_a_name_learns_why_postgresql_does_not_run():
          "from mirror.node.postgres import installation\n"
          "os.setuid(54321)\n"
          "try: installation.server_account()\n"
-         "except installation.PlaceError as error: print(error)"],
+         "except installation.InstallationError as error: print(error)"],
         capture_output=True,
         text=True,
     )  # fmt: skip

@@ -47,7 +47,7 @@ def test_role_of_replicas_is_made_once_with_a_password(
 ) -> None:
     settings_of(ADDRESSES)
     replicated.on(replicated.primary, "drop role if exists mirror_replica")
-    place = replicated.primary.place
+    place = replicated.primary.paths
     replication.make_role(place, DATABASE, tmp_path)
     password = replication.password_file(tmp_path)
     assert password.stat().st_mode & 0o077 == 0
@@ -58,5 +58,5 @@ def test_role_of_replicas_is_made_once_with_a_password(
     may = "select rolreplication, rolsuper, rolcreaterole from pg_roles where rolname = 'mirror_replica'"
     assert replicated.on(replicated.primary, may) == [(True, False, False)]
     password.unlink()
-    replication.make_role(replicated.replica.place, DATABASE, tmp_path)
+    replication.make_role(replicated.replica.paths, DATABASE, tmp_path)
     assert not password.exists()

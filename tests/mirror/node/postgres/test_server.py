@@ -13,7 +13,7 @@ import pytest
 from mirror.core.processes import process_table
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
-from mirror.node.postgres.installation import Account, place
+from mirror.node.postgres.installation import Account, server_paths
 from mirror.node.postgres.server import Server
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
@@ -24,8 +24,8 @@ USER_OF_THE_SERVER = """
 import sys
 from pathlib import Path
 from mirror.node.postgres.server import Server
-from mirror.node.postgres.installation import place
-with Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
+from mirror.node.postgres.installation import server_paths
+with Server(server_paths(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use() as server:
     print(server.pid(), flush=True)
     sys.stdin.read()
 """
@@ -36,7 +36,7 @@ INTERRUPTED_USER = """
 import os, signal, sys
 from pathlib import Path
 from mirror.node.postgres import server
-from mirror.node.postgres.installation import place
+from mirror.node.postgres.installation import server_paths
 
 def interrupt(frame, event, called):
     if event == "c_return" and called.__name__ == "fork_exec":
@@ -50,17 +50,17 @@ def interrupt(frame, event, called):
         os.kill(os.getpid(), signal.SIGINT)
 
 sys.setprofile(interrupt)
-with server.Server(place(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use():
+with server.Server(server_paths(Path(sys.argv[1])), configuration={"fsync": "off"}).in_use():
     sys.stdin.read()
 """
 
 
 def server_of(folder: Path) -> Server:
-    return Server(place(folder), configuration=FAST)
+    return Server(server_paths(folder), configuration=FAST)
 
 
 def connect(server: Server, user: str = "mirror_node") -> psycopg.Connection:
-    host = str(server.place.socket)
+    host = str(server.paths.socket)
     return psycopg.connect(host=host, user=user, dbname="mirror_node", autocommit=True)
 
 
@@ -86,9 +86,9 @@ def test_server_keeps_its_data_and_stops_after_its_last_user(data_folder):
 
 def test_only_the_operator_and_the_servers_account_can_reach_the_socket(data_folder):
     with server_of(data_folder).in_use() as server:
-        assert server.place.socket.stat().st_mode & 0o777 == 0o700
-        assert server.place.data.stat().st_mode & 0o777 == 0o700
-        assert (server.place.home / "pg_hba.conf").read_text() == "local all all peer map=node\n"
+        assert server.paths.socket.stat().st_mode & 0o777 == 0o700
+        assert server.paths.data.stat().st_mode & 0o777 == 0o700
+        assert (server.paths.home / "pg_hba.conf").read_text() == "local all all peer map=node\n"
         with connect(server, "postgres") as connection:
             assert connection.execute("show listen_addresses").fetchone() == ("",)
         with pytest.raises(psycopg.OperationalError, match="Peer authentication failed"):
@@ -106,10 +106,10 @@ def test_what_was_committed_survives_the_kill_of_every_process(data_folder):
             os.kill(pid, signal.SIGKILL)
 
     said: list[str] = []
-    again = Server(place(data_folder), configuration=FAST, say=said.append)
+    again = Server(server_paths(data_folder), configuration=FAST, echo=said.append)
     with again.in_use(), connect(again) as connection:
         assert connection.execute("select number from kept").fetchall() == [(7,)]
-    assert "automatic recovery in progress" in again.place.log.read_text()
+    assert "automatic recovery in progress" in again.paths.log.read_text()
 
 
 def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
@@ -124,10 +124,10 @@ def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
 
 def test_pid_file_whose_number_belongs_to_another_program_is_removed(data_folder):
     with server_of(data_folder).in_use() as server:
-        stale = (server.place.data / "postmaster.pid").read_text().splitlines()
-    sleeper = subprocess.Popen(["sleep", "60"], **server.place.account.process_options)
+        stale = (server.paths.data / "postmaster.pid").read_text().splitlines()
+    sleeper = subprocess.Popen(["sleep", "60"], **server.paths.account.process_options)
     try:
-        (server.place.data / "postmaster.pid").write_text("\n".join([str(sleeper.pid), *stale[1:]]))
+        (server.paths.data / "postmaster.pid").write_text("\n".join([str(sleeper.pid), *stale[1:]]))
         with server_of(data_folder).in_use() as again:
             assert again.pid() not in (None, sleeper.pid)
     finally:
@@ -218,9 +218,9 @@ def refused(server: Server) -> str:
 def test_data_of_another_version_is_refused(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
-    (server.place.data / "PG_VERSION").write_text("15\n")
+    (server.paths.data / "PG_VERSION").write_text("15\n")
     assert refused(server_of(data_folder)) == (
-        f"The database in {server.place.data} was made by PostgreSQL 15, and this node brings PostgreSQL 18: "
+        f"The database in {server.paths.data} was made by PostgreSQL 15, and this node brings PostgreSQL 18: "
         "make a backup with the release of before (`manage.py backup`) and restore it with this one into a "
         "new folder (SVC_MIRROR_DATA), or load the stream again into that."
     )
@@ -229,20 +229,20 @@ def test_data_of_another_version_is_refused(data_folder):
 def test_data_of_another_user_is_refused(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
-    account = server.place.account
+    account = server.paths.account
     stranger = Account("stranger", account.uid + 1, account.gid, ())
-    sentence = refused(Server(replace(server.place, account=stranger)))
-    assert sentence.startswith(f"The database in {server.place.home} belongs to {account.name}, not to ")
+    sentence = refused(Server(replace(server.paths, account=stranger)))
+    assert sentence.startswith(f"The database in {server.paths.home} belongs to {account.name}, not to ")
     assert "SVC_MIRROR_DATA" in sentence
 
 
 def test_server_that_dies_at_its_start_shows_its_log(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
-    (server.place.home / "local.conf").write_text("shared_bufers = 1GB\n")
+    (server.paths.home / "local.conf").write_text("shared_bufers = 1GB\n")
     sentence = refused(server_of(data_folder))
     assert sentence.startswith(
-        f"PostgreSQL stopped while starting; its whole log is {server.place.log}, the last "
+        f"PostgreSQL stopped while starting; its whole log is {server.paths.log}, the last "
     )
     assert 'unrecognized configuration parameter "shared_bufers"' in sentence
 
@@ -250,7 +250,7 @@ def test_server_that_dies_at_its_start_shows_its_log(data_folder):
 def test_socket_folder_that_others_may_enter_is_refused(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
-    server.place.socket.chmod(0o755)
+    server.paths.socket.chmod(0o755)
     assert "is not a private folder" in refused(server_of(data_folder))
 
 
@@ -258,12 +258,12 @@ def test_server_started_by_other_means_is_left_alone(data_folder):
     with server_of(data_folder).in_use() as server:
         pass
     other = subprocess.Popen(
-        [cluster.binaries(server.place) / "postgres", "-D", server.place.data, "-k", server.place.socket],
+        [cluster.binaries(server.paths) / "postgres", "-D", server.paths.data, "-k", server.paths.socket],
         stderr=subprocess.DEVNULL,
-        **server.place.account.process_options,
+        **server.paths.account.process_options,
     )
     try:
-        wait_until((server.place.socket / ".s.PGSQL.5432").exists)
+        wait_until((server.paths.socket / ".s.PGSQL.5432").exists)
         assert "was started by other means" in refused(server_of(data_folder))
         assert other.poll() is None
     finally:
@@ -272,7 +272,7 @@ def test_server_started_by_other_means_is_left_alone(data_folder):
 
 
 def test_missing_library_is_named(data_folder):
-    at = place(data_folder)
+    at = server_paths(data_folder)
     alone = data_folder / "initdb"
     alone.write_bytes((cluster.binaries(at) / "initdb").read_bytes())
     alone.chmod(0o755)
@@ -288,7 +288,7 @@ def test_missing_library_is_named(data_folder):
 
 
 def test_full_disk_is_reported(data_folder):
-    at = place(data_folder)
+    at = server_paths(data_folder)
     printed = 'FATAL:  could not write to file "pg_wal/xlogtemp.51": No space left on device'
     assert cluster.explain(at, printed, "stopped while starting") == (
         f"The disk that holds {at.home} is full: free some space and start again."
@@ -296,16 +296,16 @@ def test_full_disk_is_reported(data_folder):
 
 
 def test_long_log_is_moved_while_the_server_goes_on_writing(tmp_path: Path) -> None:
-    server = Server(place(tmp_path))
-    log = server.place.log
+    server = Server(server_paths(tmp_path))
+    log = server.paths.log
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as writing:
         writing.write(b"first\n")
         writing.flush()
-        assert not server.bound_log()
+        assert not server.rotate_log()
         writing.write(b"x" * 10_000_000)
         writing.flush()
-        assert server.bound_log()
+        assert server.rotate_log()
         writing.write(b"last\n")
 
     assert log.read_bytes() == b"last\n"

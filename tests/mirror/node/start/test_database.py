@@ -16,7 +16,7 @@ FOR_LONG = {**QUICK, "SVC_MIRROR_COMMON_DATABASESTARTUP_TIMEOUT": f"{PATIENCE_SE
 @pytest.fixture
 def url(node: Node, tables: None) -> str:
     """The address of a database that is made, but whose server does not run."""
-    return f"postgresql://mirror_node@/mirror_node?host={node.server.place.socket}"
+    return f"postgresql://mirror_node@/mirror_node?host={node.server.paths.socket}"
 
 
 def test_command_waits_until_the_database_answers(node: Node, url: str) -> None:

@@ -11,7 +11,7 @@ from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from psycopg import errors
 
-from mirror.core.config.database import connection_of
+from mirror.core.config.database import parse_url
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
 from mirror.node.postgres.cluster import READER
@@ -122,7 +122,7 @@ def test_printed_address_has_every_host_and_option_of_the_database(url, printed,
     setting = capsys.readouterr().out.rpartition("SVC_MIRROR_DB_READER=")[2].strip()
     assert re.sub(f"postgresql://{READER}:[^@]+@", "", setting) == printed
     settings_of({"db.reader": setting})
-    changes, owner = reader_role.configured(), connection_of(url, "DATABASE_URL")
+    changes, owner = reader_role.configured(), parse_url(url, "DATABASE_URL")
     assert changes is not None and changes["HOST"] == owner["HOST"]
     assert changes["OPTIONS"] == owner["OPTIONS"]
 

@@ -43,7 +43,7 @@ def _part() -> None:
 
 def _maker_of_the_demo_network() -> None:
     _stopped_at_a_fork()
-    with run.made_ahead():
+    with run.start_producing():
         time.sleep(PATIENCE_SECONDS)
 
 

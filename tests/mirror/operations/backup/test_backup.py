@@ -27,9 +27,9 @@ from mirror.node.loading.single_loader import single_loader
 from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
-from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, digest_of
-from mirror.operations.backup.pieces import backed_up_tables, pieces
-from mirror.operations.backup.sessions import Stopped, alone, session
+from mirror.operations.backup.chunks import backed_up_tables, chunks
+from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, content_digest
+from mirror.operations.backup.sessions import Stopped, exclusive, session
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query
@@ -89,8 +89,8 @@ def silent(_: str) -> None:
     pass
 
 
-def backup(folder: Path, say=silent, stopping: threading.Event = GOES_ON) -> Manifest:
-    return dump.backup(folder, say, stopping, jobs=1)
+def backup(folder: Path, echo=silent, stopping: threading.Event = GOES_ON) -> Manifest:
+    return dump.backup(folder, echo, stopping, jobs=1)
 
 
 def restore(folder: Path, stopping: threading.Event = GOES_ON) -> Manifest:
@@ -120,7 +120,7 @@ def made(
     """The backups, which are made once."""
     if not _made:
         folder = tmp_path_factory.mktemp("backups")
-        with django_db_blocker.unblock(), own_database(divided=True), settings(network="simulated"):
+        with django_db_blocker.unblock(), own_database(partitioned=True), settings(network="simulated"):
             _made.append(make(folder / "backup", folder / "later"))
     return _made[0]
 
@@ -130,15 +130,15 @@ def make(folder: Path, later: Path) -> DemoProgress:
     get_user_model().objects.all().delete()
     get_user_model().objects.create_superuser("ada", password=None)
     load(*blocks()[:BLOCKS])
-    before, divided = contents(), partitions()
+    before, partitioned = contents(), partitions()
     said: list[str] = []
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         if not said:
             load(blocks()[BLOCKS])
         said.append(sentence)
 
-    backup(folder, say)
+    backup(folder, echo)
     assert RecordFile.objects.count() == BLOCKS + 1
     with pytest.raises(Stopped):
         backup(later, stopping=StopsAt(20))
@@ -150,13 +150,13 @@ def make(folder: Path, later: Path) -> DemoProgress:
         journal.write('{"name": "half')
     load(blocks()[BLOCKS + 1])
     backup(later)
-    return DemoProgress(folder, before, divided, later, contents())
+    return DemoProgress(folder, before, partitioned, later, contents())
 
 
 @pytest.fixture
 def empty(django_db_blocker: pytest_django.DjangoDbBlocker, made: DemoProgress) -> Iterator[None]:
     """A database of its own with tables, but without rows."""
-    with django_db_blocker.unblock(), settings(network="simulated"), own_database(divided=False):
+    with django_db_blocker.unblock(), settings(network="simulated"), own_database(partitioned=False):
         yield
 
 
@@ -182,7 +182,7 @@ def change(folder: Path, **changes: Callable[[Any], Any]) -> None:
     content.pop("sha256")
     for name, of in changes.items():
         content[name] = of(content[name])
-    path.write_text(json.dumps(content | {"sha256": digest_of(content)}))
+    path.write_text(json.dumps(content | {"sha256": content_digest(content)}))
 
 
 def test_backup_under_load_is_restored_even_if_interrupted(empty: None, made: DemoProgress) -> None:
@@ -247,11 +247,11 @@ def test_rows_that_have_come_changed_or_gone_are_noticed(untouched: None) -> Non
     with session() as own:
 
         def unchanged() -> bool:
-            return piece.is_unchanged(own, file, since)
+            return chunk.is_unchanged(own, file, since)
 
-        (piece,) = [each for each in pieces(own, backed_up_tables(own)) if each.table == "entity"]
+        (chunk,) = [each for each in chunks(own, backed_up_tables(own)) if each.table == "entity"]
         ((since, rows),) = own.execute("select pg_current_xact_id()::text::bigint, count(*) from entity")
-        file = BackupFile(piece.name, "entity", rows, 0, "", piece.leaf, 0, piece.filenode, since)
+        file = BackupFile(chunk.name, "entity", rows, 0, "", chunk.leaf, 0, chunk.filenode, since)
         assert unchanged()
         for statement in (
             "insert into entity select (jsonb_populate_record(e, '{\"id\": 99999}')).* from entity e limit 1",
@@ -292,18 +292,18 @@ def test_backup_that_was_begun_before_an_upgrade_begins_anew(untouched: None, tm
 def test_backup_that_waits_for_a_lock_can_be_stopped(untouched: None, tmp_path: Path) -> None:
     stopping = threading.Event()
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         assert sentence == "Waiting for a session that changes a table."
         stopping.set()
 
     with session() as own, own.transaction():
         own.execute("lock table entity in access exclusive mode")
         with pytest.raises(Stopped):
-            backup(tmp_path, say, stopping)
+            backup(tmp_path, echo, stopping)
 
 
 def test_backups_restores_and_prunings_exclude_each_other(untouched: None, tmp_path: Path) -> None:
-    with session() as own, alone(own), pytest.raises(OperatorError, match="Another backup"):
+    with session() as own, exclusive(own), pytest.raises(OperatorError, match="Another backup"):
         backup(tmp_path / "backup")
 
 
@@ -363,7 +363,7 @@ def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
             own.execute(f"drop schema {tables.RESTORING}")
 
 
-def test_backup_of_whole_tables_is_refused_where_they_are_divided(
+def test_backup_of_whole_tables_is_refused_where_they_are_partitioned(
     untouched: None, made: DemoProgress
 ) -> None:
     description = Manifest.read(made.folder)
@@ -373,7 +373,7 @@ def test_backup_of_whole_tables_is_refused_where_they_are_divided(
         query("create table topic_message (like elsewhere) partition by range (consensus_timestamp)")
         # Its lock is held here.
         own.execute("set lock_timeout = '1s'")
-        with pytest.raises(OperatorError, match=r"divided by month \(topic_message and others\)"):
+        with pytest.raises(OperatorError, match=r"partitioned by month \(topic_message and others\)"):
             preparation.check_empty(own, replace(description, tables=whole))
         transaction.set_rollback(True)
 

@@ -98,7 +98,7 @@ def test_restore_goes_on_or_is_undone_after_its_demo_failed(
     settings.DATA_DIR = tmp_path / "here"
     publisher = Publisher(run.folder(), nodes())
     with django_db_blocker.unblock(), changed(network="demo"):
-        with own_database(divided=False):
+        with own_database(partitioned=False):
             for network, block in History(blocks=3, tps=3, seed=5).play(nodes()):
                 publisher.publish(network, block)
                 load(block)
@@ -106,7 +106,7 @@ def test_restore_goes_on_or_is_undone_after_its_demo_failed(
             dump.backup(backup, print, goes_on, jobs=1)
         settings.DATA_DIR = tmp_path / "there"
         settings.DATA_DIR.mkdir()
-        with own_database(divided=False):
+        with own_database(partitioned=False):
             in_the_way = settings.DATA_DIR / f"{run.folder().name}.unfinished"
             in_the_way.touch()
             for _ in range(2):

@@ -30,7 +30,7 @@ from mirror.operations.backup.sessions import session as own_session
 from mirror.operations.history import backfill as running
 from mirror.operations.history import plan, state
 from mirror.operations.history.plan import SCHEMA, instant_text
-from mirror.operations.history.source import of
+from mirror.operations.history.source import open_source
 from tests import forking
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import empty_tables
@@ -190,7 +190,7 @@ def test_full_disk_is_refused(composed, monkeypatch):
         settings(db__url=""),
         pytest.raises(OperatorError, match="once more what the node has needs"),
     ):
-        running.prepare(wanted, of(wanted.source))
+        running.prepare(wanted, open_source(wanted.source))
 
     assert plan.stored() is None
 
@@ -279,7 +279,11 @@ def test_files_that_are_published_and_loaded_meanwhile_are_backfilled_too(compos
     shutil.copytree(composed, tmp_path, ignore=shutil.ignore_patterns(newest.name), dirs_exist_ok=True)
     wanted = plan.parse("genesis", "head", str(tmp_path))
     work = running.Run(
-        wanted, of(wanted.source), print, lambda total: FileDisplay("", total, print), threading.Event()
+        wanted,
+        open_source(wanted.source),
+        print,
+        lambda total: FileDisplay("", total, print),
+        threading.Event(),
     )
     if is_prepared:
         running.prepare(wanted, work.source)
@@ -325,7 +329,7 @@ def test_locked_table_stops_neither_loader_nor_command(composed, monkeypatch):
     Pipeline().run(find_record_files([composed])[3:])
     before, said, stopping = whole(), list[str](), threading.Event()
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         said.append(sentence)
         if sentence.startswith("Waiting"):
             locks = reader.execute(
@@ -335,7 +339,9 @@ def test_locked_table_stops_neither_loader_nor_command(composed, monkeypatch):
             stopping.set()
 
     wanted = plan.parse("genesis", "head", str(composed))
-    work = running.Run(wanted, of(wanted.source), say, lambda total: FileDisplay("", total, say), stopping)
+    work = running.Run(
+        wanted, open_source(wanted.source), echo, lambda total: FileDisplay("", total, echo), stopping
+    )
     with own_session() as reader:
         reader.execute("begin; select from entity limit 1")
         running.prepare(wanted, work.source)

@@ -104,9 +104,9 @@ def test_killed_discard_leaves_no_plan(composed):
     left = state.read()
     assert left and left.sentence.startswith("ended; `manage.py backfill --discard` drops the tables")
 
-    running.prepare(wanted, source.of(wanted.source))
+    running.prepare(wanted, source.open_source(wanted.source))
 
-    assert state.read() == state.State(wanted, running=False, in_all=6)
+    assert state.read() == state.State(wanted, running=False, total_files=6)
 
 
 def test_schema_of_others_with_the_name_is_refused_and_stays(composed):
@@ -160,7 +160,7 @@ def test_two_backfills_at_once_are_refused(composed, monkeypatch):
     begun, ended = threading.Event(), threading.Event()
 
     def another() -> None:
-        with running.alone():
+        with running.exclusive():
             begun.set()
             ended.wait()
         connection.close()

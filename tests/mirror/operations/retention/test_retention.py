@@ -13,9 +13,9 @@ from manage import OF_STORED_DATA, needs_database
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.db.partitions import months
-from mirror.core.values.timestamp import of_instant
+from mirror.core.values.timestamp import parse_iso
 from mirror.models import DroppedRows
-from mirror.operations.backup.sessions import alone, session
+from mirror.operations.backup.sessions import exclusive, session
 from mirror.operations.retention import plan, pruning
 from tests.api import Api
 from tests.ledger.compose import Stream, receipt
@@ -30,11 +30,11 @@ BUSY = "Another backup, restore or pruning of this database is at work: wait for
 
 @pytest.fixture
 def four_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """A message and a transfer in each month from May to August 2024, in tables divided by month."""
-    with django_db_blocker.unblock(), own_database(divided=True):
+    """A message and a transfer in each month from May to August 2024, in tables partitioned by month."""
+    with django_db_blocker.unblock(), own_database(partitioned=True):
         stream, topic = Stream(), {"topicNum": 7000}
         for number, day in enumerate(DAYS, 1):
-            stream.consensus_timestamp = of_instant(day)
+            stream.consensus_timestamp = parse_iso(day)
             if number == 1:
                 stream.happen("consensusCreateTopic", record=receipt(topicID=topic))
             stream.send({1001: -5, 1002: 5})
@@ -46,7 +46,7 @@ def four_months(_test_database: None, django_db_blocker: pytest_django.DjangoDbB
 
 def months_of(model) -> list[int]:
     times = model.objects.values_list("consensus_timestamp", flat=True)
-    return sorted({5 + sum(time >= of_instant(f"2024-0{month}-01") for month in (6, 7, 8)) for time in times})
+    return sorted({5 + sum(time >= parse_iso(f"2024-0{month}-01") for month in (6, 7, 8)) for time in times})
 
 
 def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,7 @@ def test_only_whole_expired_months_are_dropped(four_months: None, capsys: pytest
         [6, 7, 8],
         [6, 7, 8],
     ]
-    july, june = (of_instant(f"2024-0{month}-01") for month in (7, 6))
+    july, june = (parse_iso(f"2024-0{month}-01") for month in (7, 6))
     dropped = dict(DroppedRows.objects.values_list("table_name", "before"))
     assert (dropped["transaction"], dropped["crypto_transfer"]) == (july, june)
     months.forget()
@@ -82,7 +82,7 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
     said: list[str] = []
     stopping = threading.Event()
 
-    def say(sentence: str) -> None:
+    def echo(sentence: str) -> None:
         said.append(sentence)
         stopping.set()
 
@@ -93,18 +93,18 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
         "importer__retention__tables": ("crypto_transfer=365d",),
     }
     with settings(**kept):
-        with session() as own, alone(own):
-            pruning.prune_continuously(say, stopping)
+        with session() as own, exclusive(own):
+            pruning.prune_continuously(echo, stopping)
         assert said == [f"Retention: {BUSY}"]
         assert months_of(Transaction) == [5, 6, 7, 8]
         # An error of the database does not end it.
         stopping.clear()
         query("alter table record_file rename to elsewhere")
-        pruning.prune_continuously(say, stopping)
+        pruning.prune_continuously(echo, stopping)
         query("alter table elsewhere rename to record_file")
         assert said.pop().startswith("Retention: nothing more was dropped, as the database says: relation")
         stopping.clear()
-        pruning.prune_continuously(say, stopping)
+        pruning.prune_continuously(echo, stopping)
         words = plan.sentence()
 
     assert said[1].startswith(f"Retention: dropped {GROWING - 2} partitions of ")
@@ -120,11 +120,11 @@ def test_node_prunes_by_its_settings_after_a_backup(four_months: None) -> None:
 
 
 @pytest.mark.django_db
-def test_tables_that_are_not_divided_are_refused_with_the_cure() -> None:
-    with pytest.raises(OperatorError, match="`manage.py upgrade` divide them"):
+def test_tables_that_are_not_partitioned_are_refused_with_the_cure() -> None:
+    with pytest.raises(OperatorError, match="`manage.py upgrade` partition them"):
         call_command("prune")
     with settings(importer__retention__enabled=True):
-        assert plan.sentence().startswith("nothing is dropped, as no table is divided by month")
+        assert plan.sentence().startswith("nothing is dropped, as no table is partitioned by month")
 
 
 @pytest.mark.django_db

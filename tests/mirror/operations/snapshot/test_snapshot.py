@@ -61,18 +61,20 @@ def ranges() -> list[Any]:
 
 @pytest.fixture
 def loaded(ledger_tables: None, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[None]:
-    """The database of the tests with some blocks; its tables are not divided."""
+    """The database of the tests with some blocks; its tables are not partitioned."""
     with django_db_blocker.unblock(), settings(network="simulated"):
         load(*blocks()[:BLOCKS])
         yield
 
 
-def test_another_node_with_divided_tables_goes_on_where_a_snapshot_ends(loaded: None, tmp_path: Path) -> None:
+def test_another_node_with_partitioned_tables_goes_on_where_a_snapshot_ends(
+    loaded: None, tmp_path: Path
+) -> None:
     before, loaded_before = contents(), ranges()
     done = save(tmp_path / "snapshot")
     load(blocks()[BLOCKS])
     after = contents()
-    with own_database(divided=False), settings(db__partitions=True):
+    with own_database(partitioned=False), settings(db__partitions=True):
         empty_tables()
         with pytest.raises(Stopped):
             bring(tmp_path / "snapshot", StopsWhenNoted())
@@ -84,8 +86,10 @@ def test_another_node_with_divided_tables_goes_on_where_a_snapshot_ends(loaded: 
         assert contents() == before
         assert ranges() == loaded_before
         tables.check_current()
-        ((divided,),) = query("select count(*) from mirror_node_time_partitions where parent = 'transaction'")
-        assert divided
+        ((partitioned,),) = query(
+            "select count(*) from mirror_node_time_partitions where parent = 'transaction'"
+        )
+        assert partitioned
         load(blocks()[BLOCKS])
         assert contents() == after
     assert done.block and (done.block.number, done.block.hash) == (
@@ -116,7 +120,7 @@ def test_snapshot_of_an_account_answers_like_its_node_and_is_partial(loaded: Non
     whole = query("select count(*) from transaction")
     ((before,),) = query("select pg_database_size(current_database())")
     done = save(tmp_path / "snapshot", account)
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         empty_tables()
         bring(tmp_path / "snapshot")
 

@@ -61,7 +61,7 @@ def test_stop_between_two_pieces_loses_nothing_and_repeats_nothing() -> None:
 
 def spent() -> int:
     """Return how many tinybars the pieces that are done have spent."""
-    position = remaining.of("contract_allowances").position
+    position = remaining.get("contract_allowances").position
     assert position is not None
     return max(0, min(ROWS, START + ROWS - position))
 
@@ -140,19 +140,19 @@ def many_logs() -> Iterator[None]:
 def test_next_process_continues_the_work_of_a_killed_one(number: signal.Signals) -> None:
     put_ahead("synthetic_logs")
     first = Killed()
-    wait_until(lambda: remaining.of("synthetic_logs").rows or first.process.poll() is not None)
+    wait_until(lambda: remaining.get("synthetic_logs").rows or first.process.poll() is not None)
     second = Killed()
     said = first.end(number)
     if number == signal.SIGTERM:
         assert said.endswith("Stopped as asked: `manage.py upgrade` goes on from here.\n"), said
-    before = remaining.of("synthetic_logs").rows
+    before = remaining.get("synthetic_logs").rows
     assert before < 200_000
 
     said, _ = second.process.communicate()
 
     assert second.process.returncode == 0
     assert said.endswith("Done: all rows are as this release writes them.\n"), said
-    assert remaining.of("synthetic_logs").rows == 200_000
+    assert remaining.get("synthetic_logs").rows == 200_000
     assert set(stored("synthetic")) == {(True,)}
 
 

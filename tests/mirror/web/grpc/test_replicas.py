@@ -73,6 +73,6 @@ def test_servers_without_what_was_shown_are_an_outage(
     replicated.catch_up()
     with served() as server:
         client = Client(server.port)
-        reader.board.answer_from(1 << 40)
+        reader.scoreboard.record_answered(1 << 40)
         assert client.subscribe().ended() == AWAY
         client.channel.close()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mirror.core.values.hapi import messages as hapi
-from mirror.web.grpc.requests import NodeFilter, Refusal, TopicFilter, node_filter, topic_filter
+from mirror.web.grpc.requests import CallError, NodeFilter, TopicFilter, node_filter, topic_filter
 from tests.build import SECOND
 from tests.mirror.web.grpc.serving import topic_query
 
@@ -64,7 +64,7 @@ def test_a_topic_query_becomes_a_filter(request_bytes: bytes, wanted: TopicFilte
     ],
 )
 def test_broken_rules_are_named_together(request_bytes: bytes, texts: list[str]) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(CallError) as refused:
         topic_filter(request_bytes, NOW)
     assert refused.value.code.name == "INVALID_ARGUMENT"
     assert refused.value.details.split(", ") == texts
@@ -78,7 +78,7 @@ def test_broken_rules_are_named_together(request_bytes: bytes, texts: list[str])
     ],
 )
 def test_unreadable_requests_are_refused(request_bytes: bytes, code: str, text: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(CallError) as refused:
         topic_filter(request_bytes, NOW)
     assert (refused.value.code.name, refused.value.details) == (code, text)
 
@@ -111,6 +111,6 @@ def test_an_address_book_query_becomes_a_filter(request_bytes: bytes, wanted: No
     ],
 )
 def test_address_book_queries_that_are_refused(request_bytes: bytes, text: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(CallError) as refused:
         node_filter(request_bytes)
     assert (refused.value.code.name, refused.value.details) == ("INVALID_ARGUMENT", text)

@@ -296,7 +296,7 @@ def test_messages_go_on_in_tables_that_a_backfill_puts_in_place(server: Served, 
     topic(2, 3)
     stream = client.subscribe(limit=5)
     stream.has(2)
-    table_copies.make(["topic_message"], "copies")
+    table_copies.copy_tables(["topic_message"], "copies")
     add(4)
     with connection.cursor() as cursor:
         cursor.execute("insert into copies.topic_message select * from topic_message")
@@ -307,7 +307,7 @@ def test_messages_go_on_in_tables_that_a_backfill_puts_in_place(server: Served, 
             [TOPIC, START],
         )
         with transaction.atomic():
-            table_copies.change_places(["topic_message"], "copies", "replaced")
+            table_copies.swap_tables(["topic_message"], "copies", "replaced")
         cursor.execute("drop schema copies cascade; drop schema replaced cascade")
     for number in (5, 6):
         add(number)

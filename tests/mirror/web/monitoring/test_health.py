@@ -26,7 +26,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Forget the judgement of a moment ago."""
 
     def forget() -> None:
-        monkeypatch.setattr(health, "_judge", HealthCheck(PATIENCE_SECONDS))
+        monkeypatch.setattr(health, "_health_check", HealthCheck(PATIENCE_SECONDS))
 
     forget()
     return forget
@@ -76,7 +76,7 @@ def test_the_lag_is_that_of_the_last_block(client, fresh, settings_of):
 
 
 def test_a_database_that_never_answers_makes_the_node_not_ready(client, silent, monkeypatch):
-    monkeypatch.setattr(health, "_judge", HealthCheck())
+    monkeypatch.setattr(health, "_health_check", HealthCheck())
 
     answer = client.get(READINESS)
 

@@ -111,12 +111,12 @@ def test_markdown_becomes_html_without_any_html_of_its_own() -> None:
     ],
 )
 def test_links_lead_to_the_pages_here(target: str, leads_to: str) -> None:
-    assert markdown.address(target) == leads_to
+    assert markdown.resolve_link(target) == leads_to
 
 
 def test_headings_are_named_as_code_hosts_name_them() -> None:
     before: Counter[str] = Counter()
-    names = [markdown.name_of(each, before) for each in ("Is all well?", "Where is ...?", "Is all well?")]
+    names = [markdown.anchor(each, before) for each in ("Is all well?", "Where is ...?", "Is all well?")]
     assert names == ["is-all-well", "where-is-", "is-all-well-1"]
     page = markdown.render("# T\n\n## The `up` command\n\n### Not *a* part\n")
     assert page.sections == [markdown.Heading("the-up-command", "The up command")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.web.requests.connections import Connection, may_be
+from mirror.web.requests.connections import Connection, candidate_ports
 
 ARRIVED = 1000.0
 # It had been open for a while.
@@ -12,7 +12,7 @@ OWN = Connection("192.0.2.1", 5001, ARRIVED - 30, ARRIVED - 0.001)
 def _is_among(own: Connection) -> bool:
     """Return whether its own connection is seen beside one that came at the same time."""
     other = Connection("192.0.2.1", 5000, ARRIVED - 60, ARRIVED)
-    return own.port in may_be([other, own], ARRIVED)
+    return own.port in candidate_ports([other, own], ARRIVED)
 
 
 @pytest.mark.parametrize(

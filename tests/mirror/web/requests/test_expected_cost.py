@@ -1,7 +1,7 @@
 """Which requests are expected to be slow."""
 
 from mirror.web.requests import expected_cost
-from mirror.web.requests.expected_cost import Expected, Names, names
+from mirror.web.requests.expected_cost import ExpectedCost, Names, names
 
 SLOW_AFTER = 0.3
 QUICK, SLOW = 0.001, 0.1
@@ -11,8 +11,8 @@ def _transactions(account: int) -> Names:
     return names("/api/v1/transactions", f"account.id=0.0.{account}&type=credit&limit=25")
 
 
-def _expected(*noted: tuple[Names, float]) -> Expected:
-    made = Expected(SLOW_AFTER)
+def _expected(*noted: tuple[Names, float]) -> ExpectedCost:
+    made = ExpectedCost(SLOW_AFTER)
     for request, seconds in noted:
         made.note(request, seconds)
     return made
@@ -84,7 +84,7 @@ def test_requests_that_take_as_long_as_most_are_not_expected_to_be_slow():
 
 
 def test_only_so_many_requests_are_remembered_and_those_that_go_on_being_slow_are_among_them():
-    made = Expected(SLOW_AFTER)
+    made = ExpectedCost(SLOW_AFTER)
     steady = names("/api/v1/steady", "")
     for number in range(expected_cost._MOST):
         made.note(names("/api/v1/tokens", f"name=w{'x' * (number % 50)}q{'y' * (number // 50)}"), SLOW)

@@ -31,7 +31,7 @@ def _counting(environment: dict[str, Any], start: Callable[..., None]) -> Iterab
 def ask(settings_of: Callable[..., None]) -> Iterator[Callable[..., bytes]]:
     """Ask the application by a gateway, and return the kind of turn that it had."""
     settings_of({"web.threads": 1})
-    gateway = Gateway(_counting, [SlowRequestSlot(slow_slot.files())])
+    gateway = Gateway(_counting, [SlowRequestSlot(slow_slot.create_files())])
 
     def ask(path: str, query: str = "") -> bytes:
         protocol = Protocol()

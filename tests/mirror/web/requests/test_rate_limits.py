@@ -11,7 +11,7 @@ from mirror.web.requests.rate_limits import Limiter, RateLimits
 @pytest.fixture
 def file(settings_of):
     settings_of({"rest.rateLimit.requestsPerSecond": 2, "rest.rateLimit.burst": 4})
-    made = rate_limits.made()
+    made = rate_limits.create_memory()
     assert made is not None
     yield made
     os.close(made)
@@ -111,4 +111,4 @@ def test_the_limit_is_for_requests_to_the_api_of_clients_that_are_not_exempt(
 
 
 def test_there_is_no_limit_by_default():
-    assert rate_limits.made() is None
+    assert rate_limits.create_memory() is None

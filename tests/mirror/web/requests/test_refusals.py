@@ -207,7 +207,7 @@ def test_each_answer_to_a_limited_client_has_its_limit_and_one_too_many_is_refus
     settings_of({"rest.rateLimit.requestsPerSecond": 1, "rest.rateLimit.burst": 5})
     held = _Held()
     held.going.set()
-    gateway = Gateway(held, [], rate_limits.made())
+    gateway = Gateway(held, [], rate_limits.create_memory())
     # A client that asks once a second is never refused: however busy the machine is, this is faster.
     answers = [_ask(gateway).answer()]
     while answers[-1][0] == 200:

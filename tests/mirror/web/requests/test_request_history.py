@@ -24,7 +24,7 @@ def counting(settings, tmp_path, db):
     """Count as another process of a new node."""
     settings.DATA_DIR = tmp_path
     for metric in METRICS.values():
-        metric.forget()
+        metric.reset()
     return files.Writer("web worker")
 
 
@@ -94,7 +94,7 @@ def test_minutes_during_which_the_database_was_away_are_written_later(counting):
 
     def ask(question: Callable[[], None], seconds: float) -> None:
         if is_away:
-            raise bounded_query.NoAnswer
+            raise bounded_query.QueryTimeout
         question()
 
     minutes = Minutes(ask)

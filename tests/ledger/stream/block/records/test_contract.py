@@ -85,7 +85,7 @@ def test_blooms_are_over_the_addresses_that_the_block_has_told_and_left_to_the_l
 
     told, untold, without = (item.record.contractCallResult for item in items_of(stream))
 
-    blooms = [log_bloom.of_log(b"k" * 20, []), log_bloom.of_log(b"e" * 20, [])]
+    blooms = [log_bloom.create_bloom(b"k" * 20, []), log_bloom.create_bloom(b"e" * 20, [])]
     assert [log.bloom for log in told.logInfo] == blooms
     assert told.bloom == log_bloom.union(blooms)
     assert ([log.bloom for log in untold.logInfo], untold.bloom) == ([b""], b"")

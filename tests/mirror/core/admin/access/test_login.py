@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
 
-from mirror.core.admin.access.login import _alone
+from mirror.core.admin.access.login import _exclusive
 from mirror.web.requests.gateway import Gateway
 from tests.logs import events
 from tests.mirror.web.environment import environment as of_request
@@ -109,7 +109,7 @@ def test_a_name_that_no_account_can_have_fails_like_any_other():
 
 
 def test_while_one_password_is_hashed_others_are_told_to_come_again():
-    with _alone() as alone:
+    with _exclusive() as alone:
         assert alone
         refused = sign_in("secret")
 

@@ -41,7 +41,7 @@ def test_a_database_without_citus_is_refused(settings_of: Callable[..., None], d
 @alone
 def test_a_single_database_has_no_distributed_table(db: None) -> None:
     distributing.check_distributed()
-    distributing.arrange()
+    distributing.distribute_if_configured()
 
     assert cluster.distributed_tables() == set()
 
@@ -59,4 +59,4 @@ def test_every_table_that_is_to_be_distributed_is(db: None) -> None:
     distributing.check_distributed()
 
     assert cluster.distributed_tables() >= {*BY_ENTITY, *BY_HASH, *COPIED}
-    assert distributing.lacking() == []
+    assert distributing.undistributed_tables() == []

@@ -22,12 +22,15 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
         build.entity(number)
     with connection.cursor() as cursor:
         cursor.execute("analyze entity")
-        whole = shards.look()
+        whole = shards.query()
 
     assert whole.workers >= 1
     assert whole.silent == ()
     assert (
-        whole.rows["entity"] == inventory.estimates(["entity"])["entity"] == estimates.of_table(Entity) == 30
+        whole.rows["entity"]
+        == inventory.estimates(["entity"])["entity"]
+        == estimates.table_rows(Entity)
+        == 30
     )
     part = whole.part("entity")
     assert part is not None
@@ -38,13 +41,13 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
 @needs_cluster
 def test_a_worker_that_is_away_is_named(db: None) -> None:
     with connection.cursor() as cursor:
-        assert cluster.silent_workers() == []
+        assert cluster.unresponsive_workers() == []
         # Nobody listens there; what this transaction notes is forgotten with it.
         cursor.execute(
             "update pg_dist_node set nodeport = 1 "
             "where nodeid = (select min(nodeid) from pg_dist_node where shouldhaveshards)"
         )
-        (silent,) = cluster.silent_workers()
+        (silent,) = cluster.unresponsive_workers()
 
     assert silent.endswith(":1")
 

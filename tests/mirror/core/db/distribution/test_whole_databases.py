@@ -9,7 +9,7 @@ import pytest_django
 from django.db import connections
 from psycopg.conninfo import conninfo_to_dict
 
-from mirror.core.config.database import connection_of
+from mirror.core.config.database import parse_url
 from mirror.core.db.distribution.cluster import slow_workers
 from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
 from mirror.core.db.reading import bounded_query
@@ -91,8 +91,8 @@ def test_workers_whose_settings_make_slow_plans_are_named(
             session.execute(f"alter database {name} set random_page_cost = {cost}")
             session.execute(f"alter database {name} set jit = off")
 
-    settings = connections.settings["default"] | connection_of(url, cluster.VARIABLE)
+    settings = connections.settings["default"] | parse_url(url, cluster.VARIABLE)
     with django_db_blocker.unblock():
-        slow = bounded_query.ask(slow_workers, PATIENCE_SECONDS, settings)
+        slow = bounded_query.run_query(slow_workers, PATIENCE_SECONDS, settings)
 
     assert slow == sorted(f"{worker.host}:{worker.port}" for worker in others)

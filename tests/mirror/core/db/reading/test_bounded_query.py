@@ -24,14 +24,14 @@ def _threads() -> list[threading.Thread]:
 
 
 def test_an_answer_and_an_error_come_through():
-    assert bounded_query.ask(lambda: _read("select 7"), PATIENCE_SECONDS) == (7,)
+    assert bounded_query.run_query(lambda: _read("select 7"), PATIENCE_SECONDS) == (7,)
     with pytest.raises(ProgrammingError):
-        bounded_query.ask(lambda: _read("select nothing"), PATIENCE_SECONDS)
+        bounded_query.run_query(lambda: _read("select nothing"), PATIENCE_SECONDS)
 
 
 def test_one_that_is_not_answered_in_time_is_given_up_and_its_thread_ends():
-    with pytest.raises(bounded_query.NoAnswer, match=r"it has not answered within 0\.2 s"):
-        bounded_query.ask(lambda: _read("select pg_sleep(600)"), 0.2)
+    with pytest.raises(bounded_query.QueryTimeout, match=r"it has not answered within 0\.2 s"):
+        bounded_query.run_query(lambda: _read("select pg_sleep(600)"), 0.2)
 
     wait_until(lambda: not _threads())
     wait_until(
@@ -52,8 +52,8 @@ def test_a_server_that_accepts_a_connection_and_says_nothing_is_given_up(monkeyp
 
         gc.disable()
         try:
-            with pytest.raises(bounded_query.NoAnswer):
-                bounded_query.ask(lambda: _read("select 7"), 0.2)
+            with pytest.raises(bounded_query.QueryTimeout):
+                bounded_query.run_query(lambda: _read("select 7"), 0.2)
             wait_until(lambda: not _threads())
         finally:
             gc.enable()

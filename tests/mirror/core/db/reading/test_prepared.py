@@ -30,7 +30,7 @@ def in_turn(ledger_tables: None) -> Iterator[InTurn]:
         results: list[Any] = []
 
         def within() -> None:
-            with turns.taken():
+            with turns.leased():
                 try:
                     results.append(work())
                 except Exception as error:
@@ -77,7 +77,7 @@ def test_values_may_be_of_other_types_than_those_before(in_turn):
 
 
 def test_what_was_not_used_for_long_is_prepared_no_more(in_turn, monkeypatch):
-    monkeypatch.setattr(prepared, "MOST", 3)
+    monkeypatch.setattr(prepared, "MAX_STATEMENTS", 3)
 
     def read() -> Any:
         for number in (1, 2, 3, 1, 4):
@@ -152,7 +152,7 @@ def test_an_error_in_the_midst_of_two_statements_leaves_nothing_to_the_next_one(
     def fails() -> bool:
         raise KeyError("gone")
 
-    monkeypatch.setattr(prepared, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(prepared, "_POLL_SECONDS", 0.0)
     client = psycopg.connect(**_address(), autocommit=True)
     statements = prepared.PreparedStatements(client.cursor(), first="select 7")
     assert statements.rows("select %s + 1", (1,)) == [(2,)]
@@ -167,7 +167,7 @@ def test_an_error_in_the_midst_of_two_statements_leaves_nothing_to_the_next_one(
 
 
 def test_a_server_that_is_given_up_prepares_nothing_either(ledger_tables, monkeypatch):
-    monkeypatch.setattr(prepared, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(prepared, "_POLL_SECONDS", 0.0)
     client = psycopg.connect(**_address(), autocommit=True)
     client.execute("create table locked ()")
     with psycopg.connect(**_address()) as other:

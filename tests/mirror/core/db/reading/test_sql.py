@@ -42,7 +42,7 @@ def test_conditions_add_up():
 
 
 def test_bounds_keep_the_narrowest_ends():
-    bounds = Bounds.of(
+    bounds = Bounds.combine(
         Comparison(*comparison)
         for comparison in [("gt", 3), ("gte", 5), ("lt", 9), ("lte", 20), ("ne", 6), ("eq", 7), ("eq", 7)]
     )
@@ -54,7 +54,7 @@ def test_bounds_keep_the_narrowest_ends():
 
 @pytest.mark.parametrize("comparisons", [[("gt", 5), ("lt", 6)], [("gte", 6), ("lte", 5)]])
 def test_bounds_that_exclude_each_other_are_empty(comparisons):
-    assert Bounds.of(Comparison(*comparison) for comparison in comparisons).empty
+    assert Bounds.combine(Comparison(*comparison) for comparison in comparisons).empty
 
 
 def test_rows_come_back_exact(db):

@@ -78,12 +78,12 @@ def test_what_another_process_has_answered_from_is_read_at_least(
     last = replicated.last_block(replicated.replica)
     replicated.add_block(last + 1)
     assert asked_replica()
-    reader.board.answer_from(last + 1)
+    reader.scoreboard.record_answered(last + 1)
     assert not asked_replica()
     assert block_requirement.current().newest == last + 1
     replicated.catch_up()
     # As the watcher does.
-    reader.board.note(REPLICA, last + 1)
+    reader.scoreboard.set_block(REPLICA, last + 1)
     assert asked_replica()
 
 
@@ -99,18 +99,18 @@ def test_lost_blocks_are_not_taken_for_read(reader: Reader, replicated: Replicat
     asked_replica()
     last = replicated.last_block(replicated.replica)
     assert block_requirement.newest_read() == last
-    reader.board.forget_answered(last - 1)
+    reader.scoreboard.reset_answered(last - 1)
     assert block_requirement.newest_read() == last - 1
 
 
 def test_a_request_that_reads_two_states_knows_it(reader: Reader, replicated: Replicated) -> None:
     moment = block_requirement.begin()
     asked_replica()
-    assert moment.rests_on_one(moment.newest)
+    assert moment.is_consistent(moment.newest)
     replicated.add_block(replicated.last_block(replicated.primary) + 1)
     replicated.catch_up()
     asked_replica()
-    assert not moment.rests_on_one(moment.newest)
+    assert not moment.is_consistent(moment.newest)
 
 
 def test_a_block_that_nobody_has_is_waited_for_and_then_refused(
@@ -130,7 +130,7 @@ def test_a_conflict_with_recovery_is_tried_again_and_then_asked_of_the_primary(
     replicated.on(replicated.primary, MAKE_CONFLICT)
     replicated.catch_up()
     assert sql.fetch("select read_on_primary()") == [("the primary",)]
-    assert reader.board.state(REPLICA) != State.AWAY
+    assert reader.scoreboard.state(REPLICA) != State.AWAY
     assert asked_replica()
 
 
@@ -160,21 +160,21 @@ def test_the_primary_is_asked_while_the_replica_is_down_and_the_replica_once_it_
     assert asked_replica()
     replicated.replica.stop()
     assert not asked_replica()
-    assert reader.board.state(REPLICA) == State.AWAY
+    assert reader.scoreboard.state(REPLICA) == State.AWAY
     # Only the watcher says so.
-    assert not reader.board.is_given_up(REPLICA)
+    assert not reader.scoreboard.is_unavailable(REPLICA)
     replicated.restart()
     assert not asked_replica()
-    reader.board.judge(REPLICA, State.WELL)
+    reader.scoreboard.set_state(REPLICA, State.WELL)
     assert asked_replica()
 
 
 def test_a_replica_that_is_too_far_behind_is_asked_if_nobody_else_is_left(
     reader: Reader, replicated: Replicated
 ) -> None:
-    reader.board.judge(REPLICA, State.BEHIND)
+    reader.scoreboard.set_state(REPLICA, State.BEHIND)
     assert not asked_replica()
-    reader.board.judge(PRIMARY, State.AWAY)
+    reader.scoreboard.set_state(PRIMARY, State.AWAY)
     assert asked_replica()
 
 
@@ -204,7 +204,7 @@ def test_nobody_ever_goes_back_in_time_whatever_happens_to_the_servers(
         for number in range(last + 1, last + 1 + blocks):
             replicated.add_block(number)
         # As if another process had answered from the last one.
-        reader.board.answer_from(last + blocks)
+        reader.scoreboard.record_answered(last + blocks)
         wait_until(lambda: seen[0] >= last + blocks or any(each.done() for each in readers))
 
     with ThreadPoolExecutor(3) as threads:
@@ -218,7 +218,7 @@ def test_nobody_ever_goes_back_in_time_whatever_happens_to_the_servers(
             replicated.replica.stop()
             add(5)
             replicated.restart()
-            reader.board.judge(REPLICA, State.WELL)
+            reader.scoreboard.set_state(REPLICA, State.WELL)
             add(5)
         finally:
             ended.set()

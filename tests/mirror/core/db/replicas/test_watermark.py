@@ -5,7 +5,7 @@ import pytest
 from django.core.cache import caches
 
 from mirror.core.db.replicas import shared_state, watermark
-from mirror.core.db.replicas.shared_state import NO_BLOCK, Board
+from mirror.core.db.replicas.shared_state import NO_BLOCK, Scoreboard
 from tests.api import Api
 from tests.build import SECOND, START, Build
 from tests.web3sim.serving import ServingNode, serving_node
@@ -23,7 +23,7 @@ def _fresh() -> None:
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watermark, "board", Board(shared_state.made(0), 0))
+    monkeypatch.setattr(watermark, "scoreboard", Scoreboard(shared_state.create(0), 0))
 
 
 @pytest.mark.usefixtures("shared", "db")
@@ -70,14 +70,14 @@ class TestCachedAnswers:
     def test_requests_share_the_reading_of_the_newest_block(self, build, monkeypatch):
         build.block(7)
         cached = Api(cached=True)
-        assert watermark.refreshed(for_cached=False) == 7
+        assert watermark.refresh(for_cached=False) == 7
         monkeypatch.setattr(watermark, "_RECENT_SECONDS", 600)
         assert [len(cached.get(f"{BLOCKS}?limit={limit}").statements) for limit in (2, 3, 4)] == [1, 1, 1]
 
 
 def test_a_process_alone_knows_no_block():
-    assert watermark.refreshed(for_cached=True) == NO_BLOCK
-    assert watermark.admits(NO_BLOCK)
+    assert watermark.refresh(for_cached=True) == NO_BLOCK
+    assert watermark.is_fresh(NO_BLOCK)
 
 
 def test_answers_of_several_workers_never_go_back(serving_node: ServingNode) -> None:

@@ -9,7 +9,7 @@ from django.db import connection, connections, transaction
 
 from mirror.core.db.reading import sql
 from mirror.core.db.reading.sql import fetch_one
-from mirror.core.db.scheduling.request_scheduler import RequestScheduler, left
+from mirror.core.db.scheduling.request_scheduler import RequestScheduler, released
 from tests.waiting import PATIENCE_SECONDS
 
 
@@ -20,7 +20,7 @@ def _backend() -> int:
 
 
 def _in_a_thread(turns: RequestScheduler, found: list[int]) -> None:
-    with turns.taken():
+    with turns.leased():
         found.append(_backend())
         found.append(len(connections.all(initialized_only=True)))
     found.append(len(connections.all(initialized_only=True)))
@@ -33,7 +33,7 @@ def turns(ledger_tables: None):
     yield made
 
     def close() -> None:
-        with made.taken():
+        with made.leased():
             connection.close()
 
     thread = threading.Thread(target=close)
@@ -56,9 +56,9 @@ def test_a_thread_that_leaves_its_turn_lets_another_have_it(turns):
     backends: list[int] = []
 
     def leave() -> None:
-        with turns.taken():
+        with turns.leased():
             backends.append(_backend())
-            with left():
+            with released():
                 other: list[int] = []
                 thread = threading.Thread(target=_in_a_thread, args=(turns, other))
                 thread.start()
@@ -78,9 +78,9 @@ def test_a_turn_is_not_left_within_a_transaction(turns):
     backends: list[int] = []
 
     def leave() -> None:
-        with turns.taken(), transaction.atomic():
+        with turns.leased(), transaction.atomic():
             backends.append(_backend())
-            with left():
+            with released():
                 backends.append(_backend())
 
     thread = threading.Thread(target=leave)
@@ -123,7 +123,7 @@ def test_a_statement_is_not_begun_that_was_interrupted_before_it_could_be_cancel
     found: list[str] = []
 
     def ask() -> None:
-        with turns.taken():
+        with turns.leased():
             fetch_one("select 1")
             (lease,) = turns._used
             wrapper = lease.connection
@@ -144,10 +144,10 @@ def test_a_connection_whose_statement_may_be_cancelled_later_is_not_used_again(t
     found: list[int] = []
 
     def ask(*, spoil: bool) -> None:
-        with turns.taken():
+        with turns.leased():
             found.append(_backend())
             (lease,) = turns._used
-            lease.spoiled = spoil
+            lease.is_unusable = spoil
 
     for spoil in (False, True, False):
         thread = threading.Thread(target=ask, kwargs={"spoil": spoil})

@@ -26,7 +26,7 @@ _COUNT = "select count(*) from generate_series(1, %s)"
 
 @pytest.fixture
 def files() -> Files:
-    return slow_slot.files()
+    return slow_slot.create_files()
 
 
 @dataclass
@@ -133,7 +133,7 @@ def test_more_slow_work_than_may_wait_is_done_at_once_and_ends_at_its_first_stat
 def test_slow_work_that_has_waited_for_too_long_ends_at_its_first_statement(files, settings_of):
     settings_of({"rest.db.statementTimeout": 0.05})
     turns = _process(1, files, slow_after=0.01)
-    repeated.start(turns.look)
+    repeated.start(turns.check)
     # Work without statements can't be interrupted.
     held = _Held()
     turns.submit(held, slow=True)
@@ -158,9 +158,9 @@ def test_work_that_computes_is_slow_long_before_work_that_waits(files, monkeypat
     # Its statement would end by itself before it had its turn for so long. On a busy machine it takes a while
     # until it has had a part of that as processor time.
     settings_of({"rest.db.statementTimeout": 5.7})
-    monkeypatch.setattr("mirror.core.db.scheduling.request_scheduler.PROCESSOR_PART", 0.03)
+    monkeypatch.setattr("mirror.core.db.scheduling.request_scheduler.CPU_SHARE", 0.03)
     turns = _process(1, files, slow_after=6.0)
-    repeated.start(turns.look)
+    repeated.start(turns.check)
     held = _Held()
     turns.submit(held, slow=True)
     ended: list[type[Exception]] = []
@@ -282,7 +282,7 @@ def _random_work(number: int, dice: random.Random, tally: _Tally) -> Callable[[]
                 if step == "leave":
                     if is_slow:
                         continue
-                    with turns.left():
+                    with turns.released():
                         time.sleep(0.001)
                 elif step == "compute":
                     time.sleep(0.002)
@@ -306,10 +306,10 @@ def _random_work(number: int, dice: random.Random, tally: _Tally) -> Callable[[]
 @pytest.mark.parametrize("seed", range(3))
 def test_random_work_of_two_processes_is_all_done_once_and_with_its_own_answers(seed):
     dice, tally = random.Random(seed), _Tally()
-    shared = [slow_slot.files() for _ in range(2)]
+    shared = [slow_slot.create_files() for _ in range(2)]
     processes = [_process(2, *shared, slow_after=0.01) for _ in range(2)]
     for process in processes:
-        repeated.start(process.look)
+        repeated.start(process.check)
 
     numbers = range(1, 301)
     for number in numbers:
@@ -328,6 +328,6 @@ def test_random_work_of_two_processes_is_all_done_once_and_with_its_own_answers(
 
 def _close(turns: RequestScheduler) -> None:
     """Close the connections of idle turns."""
-    for spare in [*turns._spare, *(lease.connection for lease in turns._free)]:
+    for spare in [*turns._spare_connections, *(lease.connection for lease in turns._free)]:
         if spare is not None:
             spare.close()

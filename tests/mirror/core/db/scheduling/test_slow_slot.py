@@ -9,13 +9,13 @@ import pytest
 
 from mirror.core.db.scheduling import slow_slot
 from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
-from mirror.core.processes.file_lock import locked
+from mirror.core.processes.file_lock import try_lock
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 _HOLDER = """
 import sys
 from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
-assert SlowRequestSlot(Files(int(sys.argv[1]), int(sys.argv[2]))).take_at_once()
+assert SlowRequestSlot(Files(int(sys.argv[1]), int(sys.argv[2]))).try_acquire()
 print("taken", flush=True)
 sys.stdin.read()
 """
@@ -23,12 +23,12 @@ sys.stdin.read()
 
 @pytest.fixture
 def files() -> Files:
-    return slow_slot.files()
+    return slow_slot.create_files()
 
 
 def _taking(slot: SlowRequestSlot, then: Callable[[], None]) -> threading.Thread:
     def take() -> None:
-        slot.take()
+        slot.acquire()
         then()
 
     thread = threading.Thread(target=take)
@@ -39,8 +39,8 @@ def _taking(slot: SlowRequestSlot, then: Callable[[], None]) -> threading.Thread
 def _is_waited_for(files: Files) -> bool:
     """Return whether a process waits for a slot that another one has."""
     watcher = SlowRequestSlot(files)
-    if locked(watcher._next):
-        watcher.take_at_once()
+    if try_lock(watcher._next):
+        watcher.try_acquire()
         return False
     return True
 
@@ -64,15 +64,15 @@ def holder(files: Files) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_slot_is_taken_by_one_process_at_a_time(files):
     first, second = SlowRequestSlot(files), SlowRequestSlot(files)
 
-    assert first.take_at_once()
-    assert not second.take_at_once()
-    first.give_back()
-    assert second.take_at_once()
+    assert first.try_acquire()
+    assert not second.try_acquire()
+    first.release()
+    assert second.try_acquire()
 
 
 def test_a_process_that_dies_gives_its_slot_back(files, holder):
     own = SlowRequestSlot(files)
-    assert not own.take_at_once()
+    assert not own.try_acquire()
     taken = threading.Event()
     thread = _taking(own, taken.set)
 
@@ -85,14 +85,14 @@ def test_a_process_that_dies_gives_its_slot_back(files, holder):
 def test_a_process_that_is_waited_for_gives_way_before_it_has_the_slot_again(files):
     first, second = SlowRequestSlot(files), SlowRequestSlot(files)
     order: list[str] = []
-    assert first.take_at_once()
+    assert first.try_acquire()
     waiting = _taking(second, lambda: order.append("second"))
     wait_until(lambda: _is_waited_for(files))
 
     assert not first.offer()
     again = _taking(first, lambda: order.append("first"))
     waiting.join()
-    second.give_back()
+    second.release()
     again.join()
 
     assert order == ["second", "first"]
@@ -100,7 +100,7 @@ def test_a_process_that_is_waited_for_gives_way_before_it_has_the_slot_again(fil
 
 def test_a_slot_that_no_other_process_waits_for_is_kept(files):
     slot = SlowRequestSlot(files)
-    assert slot.take_at_once()
+    assert slot.try_acquire()
 
     assert slot.offer()
-    assert not SlowRequestSlot(files).take_at_once()
+    assert not SlowRequestSlot(files).try_acquire()

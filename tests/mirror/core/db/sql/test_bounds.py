@@ -19,7 +19,7 @@ def comparisons(*pairs):
     ],
 )
 def test_equal_values_outside_the_range_are_dropped(given, within):
-    assert Bounds.of(comparisons(*given)).equal_within == within
+    assert Bounds.combine(comparisons(*given)).equal_within == within
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_equal_values_outside_the_range_are_dropped(given, within):
     ],
 )
 def test_the_last_comparison_on_each_side_is_an_end(given, lower, upper, bounds, single):
-    ends = Ends.of(comparisons(*given))
+    ends = Ends.combine(comparisons(*given))
     assert (ends.lower, ends.upper) == (lower, upper)
     assert ends.bounds == bounds
     assert ends.equal == (lower is not None and lower[0] == "eq")

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from mirror.core.db.sql import built_indexes as module
-from mirror.core.db.sql.built_indexes import built
+from mirror.core.db.sql.built_indexes import usable_indexes
 from tests.build import START
 from tests.contracts.api.rows import log, seconds
 
@@ -23,13 +23,13 @@ def _forgotten():
 def test_an_index_that_is_missing_is_looked_for_again_later(monkeypatch):
     with connection.cursor() as cursor:
         cursor.execute(f"alter index {INDEXES[0]} rename to elsewhere")
-        assert built(INDEXES[:2]) == {INDEXES[1]}
+        assert usable_indexes(INDEXES[:2]) == {INDEXES[1]}
         cursor.execute(f"alter index elsewhere rename to {INDEXES[0]}")
-    assert built(INDEXES[:2]) == {INDEXES[1]}
+    assert usable_indexes(INDEXES[:2]) == {INDEXES[1]}
 
     monkeypatch.setattr(module, "_missing", dict.fromkeys(module._missing, 0.0))
 
-    assert built(INDEXES[:2]) == set(INDEXES[:2])
+    assert usable_indexes(INDEXES[:2]) == set(INDEXES[:2])
 
 
 @pytest.mark.usefixtures("_forgotten")

@@ -4,7 +4,7 @@ import pytest
 
 from mirror.core.db.reading.sql import Where
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import different_values
+from mirror.core.db.sql.loose_index_scan import distinct_values
 from tests.build import insert
 
 
@@ -35,15 +35,15 @@ def _results(db):
     ],
 )
 def test_values_within_a_range_are_found_once(within, values):
-    assert different_values("contract_result", "sender_id", within, 4) == values
+    assert distinct_values("contract_result", "sender_id", within, 4) == values
 
 
 @pytest.mark.usefixtures("_results")
 def test_values_may_be_those_of_some_rows():
     where = Where(("contract_id = %s",), (7,))
-    assert different_values("contract_result", "sender_id", Bounds(), 4, where=where) == [3, 5, 9]
+    assert distinct_values("contract_result", "sender_id", Bounds(), 4, where=where) == [3, 5, 9]
 
 
 @pytest.mark.usefixtures("_results")
 def test_too_many_values_are_not_named():
-    assert different_values("contract_result", "sender_id", Bounds(), 3) is None
+    assert distinct_values("contract_result", "sender_id", Bounds(), 3) is None

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from mirror.core.db.reading.sql import MAX_INT64, Where, fetch
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds, among_pairs, page_of_pairs
+from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds, pair_condition, pair_page
 from mirror.core.db.sql.query import Query
 
 GRID = [(a, b) for a in range(6) for b in range(6)]
@@ -41,10 +41,10 @@ def test_a_page_has_the_first_pairs_of_the_range_in_order(db, first, second, des
     expected = sorted((pair for pair in GRID if holds(pair, first, second)), reverse=descending)
     range_ = PairBounds(first, second)
 
-    page = page_of_pairs(SELECT, Query(Where(), descending, limit), range_, ("a", "b"))
+    page = pair_page(SELECT, Query(Where(), descending, limit), range_, ("a", "b"))
     assert fetch(page.sql, page.values) == expected[:limit]
 
-    among = among_pairs(range_, ("a", "b"))
+    among = pair_condition(range_, ("a", "b"))
     assert fetch(f"{SELECT} {among.sql} order by a, b", among.values) == sorted(expected)
 
 
@@ -63,13 +63,13 @@ def test_ends_next_to_each_other_leave_nothing_between():
 
 def test_the_largest_number_is_an_end_like_others(db):
     range_ = PairBounds(Bounds(lower=MAX_INT64), Bounds(lower=1))
-    page = page_of_pairs(SELECT, Query(limit=5), range_, ("a", "b"))
+    page = pair_page(SELECT, Query(limit=5), range_, ("a", "b"))
     assert fetch(page.sql, page.values) == []
 
 
 def test_an_empty_range_has_no_pairs(db):
     query = Query(Where(("a > %s",), (1,)), descending=True, limit=5)
-    page = page_of_pairs(SELECT, query, NO_PAIRS, ("a", "b"))
+    page = pair_page(SELECT, query, NO_PAIRS, ("a", "b"))
     assert NO_PAIRS.parts("a", "b") == [] and fetch(page.sql, page.values) == []
 
 

@@ -10,7 +10,7 @@ from mirror.core.db.reading import budget
 from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import cut, walk
+from mirror.core.db.sql.windowed_scan import split_window, walk
 from tests.waiting import PATIENCE_SECONDS
 
 SMALLEST, LARGEST = 1, 4000
@@ -137,10 +137,10 @@ def test_an_empty_table_has_no_next_page():
 
 
 def test_windows_are_cut_from_the_beginning_of_a_list():
-    assert cut(Bounds(1, 10), 3, descending=False) == (Bounds(1, 3), Bounds(4, 10))
-    assert cut(Bounds(1, 10), 3, descending=True) == (Bounds(8, 10), Bounds(1, 7))
-    assert cut(Bounds(1, 10), 30, descending=False) == (Bounds(1, 10), Bounds(11, 10))
-    assert cut(Bounds(1, 10), 30, descending=True) == (Bounds(1, 10), Bounds(1, 0))
+    assert split_window(Bounds(1, 10), 3, descending=False) == (Bounds(1, 3), Bounds(4, 10))
+    assert split_window(Bounds(1, 10), 3, descending=True) == (Bounds(8, 10), Bounds(1, 7))
+    assert split_window(Bounds(1, 10), 30, descending=False) == (Bounds(1, 10), Bounds(11, 10))
+    assert split_window(Bounds(1, 10), 30, descending=True) == (Bounds(1, 10), Bounds(1, 0))
 
 
 def test_a_statement_that_takes_more_than_its_share_of_the_budget_is_run_again(ledger_tables, settings_of):

@@ -6,9 +6,9 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 
-from mirror.core.db.writing.copy import names_of
+from mirror.core.db.writing.copy import column_names
 
-# As the handlers write them: `rows_of` takes values without names.
+# As the handlers write them: `rows_for` takes values without names.
 ORDERS = {
     "ContractLog": (
         "bloom consensus_timestamp contract_id data index topic0 topic1 topic2 topic3 payer_account_id "
@@ -40,7 +40,7 @@ ORDERS = {
 def test_columns_have_the_order_in_which_handlers_write_them(name: str) -> None:
     (model,) = (model for model in apps.get_models() if model.__name__ == name)
 
-    assert " ".join(names_of(model)) == ORDERS[name]
+    assert " ".join(column_names(model)) == ORDERS[name]
 
 
 def test_every_table_that_handlers_write_by_place_is_listed() -> None:
@@ -50,4 +50,4 @@ def test_every_table_that_handlers_write_by_place_is_listed() -> None:
         for path in (settings.BASE_DIR / app / "handlers").rglob("*.py")
     ]
 
-    assert {name for text in sources for name in re.findall(r"rows_of\((\w+)\)", text)} == set(ORDERS)
+    assert {name for text in sources for name in re.findall(r"rows_for\((\w+)\)", text)} == set(ORDERS)

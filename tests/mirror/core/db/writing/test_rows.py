@@ -20,9 +20,9 @@ from tokens.models import TokenAccount
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True, params=[writing._FEW, 0], ids=["few", "staged"])
+@pytest.fixture(autouse=True, params=[writing._MAX_INLINE, 0], ids=["few", "staged"])
 def most_changes_without_staging(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "_FEW", request.param)
+    monkeypatch.setattr(writing, "_MAX_INLINE", request.param)
 
 
 NEXT_FILE: dict[str, Any] = {}
@@ -32,7 +32,9 @@ BARRIER: dict[str, Any] = {"barrier": True}
 def change(rows: Rows, columns: dict[str, Any], *, move: bool = True) -> None:
     """Add a change; one of a balance alone also as what has moved."""
     if move and columns.keys() == {"id", "since", "balance", "balance_timestamp"} and not columns["since"]:
-        rows.changes_of(Entity).move([(columns["id"], columns["balance"])], columns["balance_timestamp"])
+        rows.changes_for(Entity).add_amounts(
+            [(columns["id"], columns["balance"])], columns["balance_timestamp"]
+        )
     else:
         rows.upsert(Entity, **columns)
 
@@ -240,9 +242,9 @@ def test_rows_are_inserted_with_the_defaults_of_their_columns() -> None:
 
 def test_rows_may_be_added_as_their_values_in_the_order_of_the_columns() -> None:
     rows, recorded = Rows(), RecordedRows()
-    rows.rows_of(StakingRewardTransfer).append((1, 2, 3, 4))
+    rows.rows_for(StakingRewardTransfer).append((1, 2, 3, 4))
     rows.insert(StakingRewardTransfer, account_id=5, amount=6, consensus_timestamp=7, payer_account_id=8)
-    recorded.rows_of(StakingRewardTransfer).append([9, 10, 11, 12])
+    recorded.rows_for(StakingRewardTransfer).append([9, 10, 11, 12])
     expected = [{"account_id": 1, "amount": 2, "consensus_timestamp": 3, "payer_account_id": 4}]
     assert list(rows.inserted(StakingRewardTransfer))[1:] == expected
     for part in recorded.parts():
@@ -276,7 +278,7 @@ def test_a_version_states_some_columns_anew() -> None:
 
 
 def associate(rows: Rows, since: int, **columns: Any) -> None:
-    rows.establish(TokenAccount, since, account_id=1, token_id=2, associated=True, **columns)
+    rows.create_if_absent(TokenAccount, since, account_id=1, token_id=2, associated=True, **columns)
 
 
 @pytest.mark.parametrize(("associated", "kept"), [(True, "[5,)"), (False, "[9,)")])
@@ -302,10 +304,10 @@ def test_work_is_done_once_for_all_that_was_noted_up_to_a_barrier() -> None:
     rows = Rows()
     for since in (5, 6):
         rows.upsert(Entity, **account(1000 + since, since))
-        rows.afterwards(note, since)
+        rows.defer(note, since)
     rows.barrier(lambda cursor: done.append("barrier"))
     rows.upsert(Entity, **account(1007, 7))
-    rows.afterwards(note, 7)
+    rows.defer(note, 7)
     with connection.cursor() as cursor:
         rows.write(cursor)
 

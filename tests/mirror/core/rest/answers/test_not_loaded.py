@@ -202,14 +202,14 @@ def test_the_header_is_read_from_where_the_rows_are(api: Api, two_ranges: None) 
 
     def fetch(statement: str, values: Any, timeout: str) -> list[Any]:
         asked.append(statement)
-        return sql.fetch_here(statement, values, timeout)
+        return sql.fetch_local(statement, values, timeout)
 
     api.budgeted = False
-    sql.fetch_by(fetch)
+    sql.set_fetcher(fetch)
     try:
         assert api.get("/api/v1/blocks").headers["mirror-loaded"] == "blocks=100-199,300-"
     finally:
-        sql.fetch_by(None)
+        sql.set_fetcher(None)
     assert "from loaded_range" in asked[0] and "from record_file" in asked[1]
 
 

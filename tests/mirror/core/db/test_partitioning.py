@@ -1,5 +1,5 @@
-"""The division of growing tables by month: the same rows as without it, months made by the loader, and tables
-with rows divided while they are used.
+"""Partitioning tables by month: the same rows as without it, months made by the loader, and tables with rows
+partitioned while they are used.
 """
 
 import threading
@@ -18,10 +18,10 @@ from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.backfill import IndexBuild
 from mirror.core.db.partitions import indexing, making
-from mirror.core.db.partitions.catalogue import divided_tables, growing_tables, partitions
-from mirror.core.db.partitions.dividing import divide
+from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.db.partitions.making import create_partitions_ahead
-from mirror.core.values.timestamp import month_start, of_instant
+from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.node.start.tables import arrange_partitions
@@ -32,8 +32,8 @@ from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import divide_all, own_database, query
 
-BEFORE_JULY = of_instant("2024-06-29")
-JULY = of_instant("2024-07-01")
+BEFORE_JULY = parse_iso("2024-06-29")
+JULY = parse_iso("2024-07-01")
 HISTORY = History(blocks=16, tps=5, seed=3, hours=24 * 40, start=BEFORE_JULY)
 
 
@@ -59,8 +59,8 @@ def names(table: str) -> list[str]:
     return [partition.name for partition in partitions(table)]
 
 
-def divided() -> list[str]:
-    return divided_tables()
+def partitioned() -> list[str]:
+    return partitioned_tables()
 
 
 def shape(table: str) -> list[Any]:
@@ -79,14 +79,14 @@ def shape(table: str) -> list[Any]:
     return [columns, indexes, query("select relacl::text from pg_class where oid = %s::regclass", table)]
 
 
-def test_the_same_stream_gives_the_same_rows_in_whole_and_in_divided_tables(history: Path) -> None:
-    with own_database(divided=False):
+def test_the_same_stream_gives_the_same_rows_in_whole_and_in_partitioned_tables(history: Path) -> None:
+    with own_database(partitioned=False):
         load_files(history)
         whole = contents()
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         load_files(history)
 
-        assert divided() == list(growing_tables())
+        assert partitioned() == list(partitionable_tables())
         assert contents() == whole
         assert {"transaction_p2024_06", "transaction_p2024_07", "transaction_p2024_08"} < set(
             names("transaction")
@@ -98,7 +98,7 @@ def test_a_block_across_the_end_of_a_month_is_in_two_partitions() -> None:
     stream = Stream(start=JULY - 2)
     for _ in range(4):
         stream.happen("uncheckedSubmit")
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         load(stream.block())
 
         stored = query("select tableoid::regclass::text, count(*) from transaction group by 1 order by 1")
@@ -109,7 +109,7 @@ def test_a_block_across_the_end_of_a_month_is_in_two_partitions() -> None:
 def test_a_loader_makes_the_next_month_before_it_begins() -> None:
     stream = Stream(start=JULY)
     stream.happen("uncheckedSubmit")
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         load(stream.block())
 
         assert names("transaction")[:2] == ["transaction_p2024_07", "transaction_p2024_08"]
@@ -117,7 +117,7 @@ def test_a_loader_makes_the_next_month_before_it_begins() -> None:
 
 
 def test_a_start_makes_months_only_for_balances_until_a_year_from_now() -> None:
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         before = names("transaction")
 
         create_partitions_ahead()
@@ -129,7 +129,7 @@ def test_a_start_makes_months_only_for_balances_until_a_year_from_now() -> None:
 def test_a_month_is_made_while_a_reader_holds_the_table() -> None:
     stream = Stream(start=JULY)
     stream.happen("uncheckedSubmit")
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         reader = connection.copy()
         with reader.cursor() as cursor:
             cursor.execute("begin; select count(*) from transaction; select count(*) from crypto_transfer")
@@ -140,12 +140,12 @@ def test_a_month_is_made_while_a_reader_holds_the_table() -> None:
         assert Transaction.objects.count() == 1
 
 
-def test_a_divided_table_has_the_columns_indexes_and_rights_of_the_whole_one() -> None:
-    with own_database(divided=False):
+def test_a_partitioned_table_has_the_columns_indexes_and_rights_of_the_whole_one() -> None:
+    with own_database(partitioned=False):
         query("grant select on contract_log to public")
-        before = {table: shape(table) for table in growing_tables()}
+        before = {table: shape(table) for table in partitionable_tables()}
         divide_all()
-        after = {table: shape(table) for table in growing_tables()}
+        after = {table: shape(table) for table in partitionable_tables()}
 
     # Partitions are unique only with the time.
     columns, indexes, rights = before["topic_message"]
@@ -156,7 +156,7 @@ def test_a_divided_table_has_the_columns_indexes_and_rights_of_the_whole_one() -
 
 def test_months_are_vacuumed_as_the_whole_table_was() -> None:
     options = "select reloptions from pg_class where oid = %s::regclass"
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         before = query(options, "transaction")
         divide_all()
 
@@ -167,17 +167,17 @@ def test_a_table_with_rows_becomes_the_first_partition_and_none_of_its_rows_or_i
     history: Path,
 ) -> None:
     file = "select relfilenode from pg_class where oid = %s::regclass"
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         load_files(history)
         before = contents()
         tables = [query(file, table) for table in ("crypto_transfer", "crypto_transfer__consensus_timestamp")]
         divide_all()
-        assert divided() == []
+        assert partitioned() == []
         assert remaining.names() == ["monthly_partitions"]
 
         assert upgrade(threading.Event())
 
-        assert divided() == list(growing_tables())
+        assert partitioned() == list(partitionable_tables())
         assert contents() == before
         first, second = names("crypto_transfer")
         assert first.startswith("crypto_transfer_p2024_06_")
@@ -191,12 +191,12 @@ def test_a_table_with_rows_becomes_the_first_partition_and_none_of_its_rows_or_i
         assert not remaining.names()
 
 
-def test_a_division_stopped_after_each_step_goes_on_and_the_loader_with_it(history: Path) -> None:
+def test_a_partitioning_stopped_after_each_step_goes_on_and_the_loader_with_it(history: Path) -> None:
     files = find_record_files([history])
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         load_files(history)
         whole = contents()
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         steps = 0
         for number in range(len(files)):
             Pipeline().run(files[number : number + 1])
@@ -208,7 +208,7 @@ def test_a_division_stopped_after_each_step_goes_on_and_the_loader_with_it(histo
         while not upgrade(*stopped_after_a_step()):
             pass
 
-        assert divided() == list(growing_tables())
+        assert partitioned() == list(partitionable_tables())
         assert contents() == whole
 
 
@@ -218,11 +218,11 @@ def upgrade(stopping: threading.Event, show: Callable[[remaining.Remaining], Non
 
 
 def stopped_after_a_step() -> tuple[threading.Event, Callable[[remaining.Remaining], None]]:
-    """What stops the upgrade when it has divided a table."""
-    stopping, before = threading.Event(), len(divided())
+    """What stops the upgrade when it has partitioned a table."""
+    stopping, before = threading.Event(), len(partitioned())
 
     def show(state: remaining.Remaining) -> None:
-        if len(divided()) > before:
+        if len(partitioned()) > before:
             stopping.set()
 
     return stopping, show
@@ -246,10 +246,10 @@ def build_until_interrupted() -> None:
 
 
 @pytest.mark.parametrize("step", ["announced", "validated", "index begun", "index built"])
-def test_a_division_killed_after_any_of_its_steps_goes_on(step: str) -> None:
+def test_a_partitioning_killed_after_any_of_its_steps_goes_on(step: str) -> None:
     stream = Stream(start=JULY)
     stream.happen("uncheckedSubmit")
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         load(stream.block())
         making.announce("topic_message", JULY, month_start(JULY, 2))
         if step != "announced":
@@ -259,9 +259,9 @@ def test_a_division_killed_after_any_of_its_steps_goes_on(step: str) -> None:
         if step == "index begun":
             build_until_interrupted()
 
-        divide("topic_message")
+        partition_table("topic_message")
 
-        assert divided() == ["topic_message"]
+        assert partitioned() == ["topic_message"]
         assert names("topic_message") == ["topic_message_p2024_07_2024_08", "topic_message_p2024_09"]
         assert len(query("select indexname from pg_indexes where tablename = 'topic_message'")) == 2
 
@@ -270,7 +270,7 @@ def test_a_loader_that_comes_to_a_later_month_is_not_held_up_by_an_unfinished_di
     first, second = Stream(start=JULY), Stream(start=month_start(JULY, 7))
     for stream in (first, second):
         stream.happen("uncheckedSubmit")
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         load(first.block())
         making.announce("transaction", JULY, month_start(JULY, 2))
 
@@ -287,20 +287,20 @@ def load_after_gap(stream: Stream) -> None:
 
 
 def test_a_view_of_a_table_is_named_and_the_table_stays_whole() -> None:
-    with own_database(divided=False):
+    with own_database(partitioned=False):
         query("create view of_mine as select * from transaction")
 
         with pytest.raises(OperatorError, match="of_mine"):
-            divide("transaction")
+            partition_table("transaction")
 
-        assert divided() == []
+        assert partitioned() == []
 
 
-def test_an_index_of_a_divided_table_is_built_for_each_partition_and_goes_on_where_it_stopped() -> None:
+def test_an_index_of_a_partitioned_table_is_built_for_each_partition_and_goes_on_where_it_stopped() -> None:
     (build,) = [each for each in BACKFILLS.values() if each.name == "synthetic_index"]
     assert isinstance(build, IndexBuild)
     valid = "select indisvalid from pg_index where indexrelid = to_regclass(%s)"
-    with own_database(divided=True):
+    with own_database(partitioned=True):
         before = shape("contract_log")
         query(f"drop index {build.index}")
         indexing.build(build.statement)
@@ -315,9 +315,9 @@ def test_an_index_of_a_divided_table_is_built_for_each_partition_and_goes_on_whe
         assert shape("contract_log") == before
 
 
-def test_without_the_setting_nothing_is_divided_or_left_to_do() -> None:
-    with own_database(divided=False):
+def test_without_the_setting_nothing_is_partitioned_or_left_to_do() -> None:
+    with own_database(partitioned=False):
         arrange_partitions()
 
-        assert divided() == []
+        assert partitioned() == []
         assert not remaining.names()

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Write a file that only this user may read, and that has its name only when it is on the disk."""
     unfinished = path.with_name(f"{path.name}.part")
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -16,16 +16,16 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync(path.parent)
+    fsync(path.parent)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a small file as `written_whole` does."""
-    with written_whole(path) as file:
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write a small file as `atomic_file` does."""
+    with atomic_file(path) as file:
         file.write(content)
 
 
-def sync(path: Path) -> None:
+def fsync(path: Path) -> None:
     """Flush a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -13,7 +13,7 @@ from mirror.operations.backup.sessions import Session
 # Sessions and failed logins, the state of a process, the archive: a restored node has others.
 _APPS_LEFT_OUT, _LEFT_OUT = {"axes", "sessions"}, {"archive_location", "loader_state"}
 # 128 MB each: what is lost if a backup is killed, and what a session reads at a time.
-PIECE_PAGES = 16_384
+CHUNK_PAGES = 16_384
 # After so many transactions their numbers wrap around.
 _MAX_TRANSACTIONS = 1 << 30
 
@@ -34,14 +34,14 @@ _PARTITIONS = f"""
         coalesce(substring(bounds from $$TO \\('?(-?\\d+)$$)::bigint, {MAX})
     from pg_inherits
     join pg_class child on child.oid = inhrelid
-    join pg_partitioned_table divided on divided.partrelid = inhparent and divided.partstrat = 'r'
+    join pg_partitioned_table partitioned on partitioned.partrelid = inhparent and partitioned.partstrat = 'r'
     cross join lateral pg_get_expr(child.relpartbound, child.oid) bounds
     where inhparent = %s::regclass and not inhdetachpending
     order by 1"""
 _EXISTING = "select name from unnest(%s::text[]) name where to_regclass(quote_ident(name)) is not null"
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """A range of pages of a table or a partition, or the rows of a `query`; `bytes` is for progress alone."""
 
     table: str
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
     @property
     def _rows(self) -> str:
-        first, end = self.number * PIECE_PAGES, (self.number + 1) * PIECE_PAGES
+        first, end = self.number * CHUNK_PAGES, (self.number + 1) * CHUNK_PAGES
         return f"from only {self.leaf} where ctid >= '({first},0)'::tid and ctid < '({end},0)'::tid"
 
     def is_unchanged(self, own: Session, file: BackupFile, now: int) -> bool:
@@ -103,19 +103,19 @@ def backed_up_tables(own: Session, includes: Callable[[str, str], bool] = _in_ba
     }
 
 
-def pieces(own: Session, tables: dict[str, list[str]]) -> list[Piece]:
+def chunks(own: Session, tables: dict[str, list[str]]) -> list[Chunk]:
     """Return the pieces of the tables, the largest tables first, so that all sessions end together."""
     found = []
     page = int(own.execute("show block_size").fetchone()[0])  # type: ignore[index]
     for table, columns in tables.items():
         for leaf, filenode, heap, whole in own.execute(_LEAVES, 3 * [quoted(table)]):
             pages = heap // page
-            count = -(-pages // PIECE_PAGES)
+            count = -(-pages // CHUNK_PAGES)
             found += [
-                (whole, Piece(table, columns, leaf, number, filenode, whole // count))
+                (whole, Chunk(table, columns, leaf, number, filenode, whole // count))
                 for number in range(count)
             ]
-    return [piece for _, piece in sorted(found, key=lambda each: -each[0])]
+    return [chunk for _, chunk in sorted(found, key=lambda each: -each[0])]
 
 
 def partitions_by_time(own: Session, table: str) -> list[tuple[int, int]]:

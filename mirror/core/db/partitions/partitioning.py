@@ -1,10 +1,10 @@
-"""The division of a table by month, while it is read and written.
+"""The partitioning of a table by month, while it is read and written.
 
 The table as it is becomes the first partition of a new table of its name: of the month at hand if it is
 empty, else of all months from its first row to the next month. No row is moved. The steps are
 
 1. a check of the times in the table is added, which locks the table briefly;
-2. the stored rows are checked, which reads the table once and lets everybody work;
+2. the stored rows are validated, which reads the table once and blocks nothing;
 3. where a unique index does not contain the time, one with it is built concurrently, in the same way;
 4. the table is renamed and attached, which takes the table for some milliseconds.
 
@@ -17,12 +17,18 @@ from collections.abc import Callable
 from django.db import connection
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.partitions.catalogue import TIME, divided_tables, month_of, name_of, text_of
+from mirror.core.db.partitions.catalogue import (
+    TIME,
+    bound_sql,
+    month_span,
+    partition_name,
+    partitioned_tables,
+)
 from mirror.core.db.partitions.making import (
     ANNOUNCEMENT,
     announce,
     announcements,
-    make_months,
+    create_months,
     unused_name,
     withdraw,
 )
@@ -41,35 +47,35 @@ def _lacks_time(index: Index) -> bool:
     return index.unique and TIME not in index.columns
 
 
-def _with_time(index: Index) -> str:
-    """Return the name of the index that takes its place."""
+def _time_index_name(index: Index) -> str:
+    """Return the name of the index that replaces it."""
     return f"{index.name}_time"
 
 
-def divide(table: str, *, undisturbed: Callable[[Callable[[], None]], bool] | None = None) -> bool:
-    """Divide a table, unless it is divided; outside of transactions.
+def partition_table(table: str, *, run_step: Callable[[Callable[[], None]], bool] | None = None) -> bool:
+    """Partition a table, unless it is partitioned; outside of transactions.
 
-    The steps that take long are handed to `undisturbed`, which may interrupt them and then returns False; so
-    does this. Errors: OperatorError.
+    `run_step` runs the long steps; where it interrupts one, both return False.
+    Errors: OperatorError.
     """
-    undisturbed = undisturbed or _done
-    if divided_tables([table]):
+    run_step = run_step or _run_to_end
+    if partitioned_tables([table]):
         return True
     # They would go on reading what is then only its first partition.
-    if views := table_copies.views_of([quoted(table)]):
+    if views := table_copies.dependent_views([quoted(table)]):
         raise OperatorError(
-            f"The table {table} can't be divided by month while views read it ({', '.join(views)}): they "
+            f"The table {table} can't be partitioned by month while views read it ({', '.join(views)}): they "
             "would miss the rows of new months. Drop them, and make them again afterwards."
         )
     if table not in announcements():
         change_table(connection, table, lambda: _announce(table))
-    if not undisturbed(lambda: _complete_indexes(table)) or not undisturbed(lambda: _validate(table)):
+    if not run_step(lambda: _complete_indexes(table)) or not run_step(lambda: _validate(table)):
         return False
-    change_table(connection, table, lambda: _divide(table))
+    change_table(connection, table, lambda: _replace_table(table))
     return True
 
 
-def _done(work: Callable[[], None]) -> bool:
+def _run_to_end(work: Callable[[], None]) -> bool:
     work()
     return True
 
@@ -89,9 +95,9 @@ def _times(table: str) -> tuple[int, int]:
     now = time.time_ns()
     first, last = row(_ENDS.format(time=TIME, table=quoted(table)))
     if first is None:
-        return month_of(now)
-    _, end = month_of(max(last, now))
-    return month_of(first)[0], month_of(end)[1]
+        return month_span(now)
+    _, end = month_span(max(last, now))
+    return month_span(first)[0], month_span(end)[1]
 
 
 # 2. ITS ROWS
@@ -109,11 +115,11 @@ def _complete_indexes(table: str) -> None:
     """Build an index with the time for each unique one without it."""
     indexes = table_copies.indexes(quoted(table))
     for index in filter(_lacks_time, indexes):
-        with_time = quoted(_with_time(index))
-        present = next((each for each in indexes if each.name == _with_time(index)), None)
-        if present and present.valid:
+        with_time = quoted(_time_index_name(index))
+        existing = next((each for each in indexes if each.name == _time_index_name(index)), None)
+        if existing and existing.valid:
             continue
-        if present:
+        if existing:
             # The remains of an attempt that was interrupted.
             execute(f"drop index concurrently {with_time}")
         columns = ", ".join(map(quoted, [*index.columns, TIME]))
@@ -123,14 +129,14 @@ def _complete_indexes(table: str) -> None:
 # 4. THE NEW TABLE
 
 
-def _divide(table: str) -> None:
+def _replace_table(table: str) -> None:
     execute(f"lock table {quoted(table)} in access exclusive mode")
     lower, upper = announcements()[table]
-    first = unused_name(name_of(table, lower, upper))
+    first = unused_name(partition_name(table, lower, upper))
     indexes = table_copies.indexes(quoted(table))
-    replaced = {_with_time(index): index.name for index in indexes if _lacks_time(index)}
+    replaced = {_time_index_name(index): index.name for index in indexes if _lacks_time(index)}
     execute(f"alter table {quoted(table)} rename to {quoted(first)}")
-    _free_names(first, indexes)
+    _rename_indexes(first, indexes)
     execute(
         f"create table {quoted(table)} (like {quoted(first)} including all excluding indexes "
         f"excluding constraints) partition by range ({TIME})"
@@ -138,17 +144,17 @@ def _divide(table: str) -> None:
     for index in indexes:
         if index.valid and not _lacks_time(index):
             table_copies.copy_index(index, quoted(table), replaced.get(index.name, ""))
-    table_copies.copy_rights(quoted(first), quoted(table))
+    table_copies.copy_privileges(quoted(first), quoted(table))
     execute(
         f"alter table {quoted(table)} attach partition {quoted(first)} "
-        f"for values from ({text_of(lower)}) to ({text_of(upper)})"
+        f"for values from ({bound_sql(lower)}) to ({bound_sql(upper)})"
     )
     withdraw(first)
     if upper < MAX:
-        make_months([table], [month_of(upper)])
+        create_months([table], [month_span(upper)])
 
 
-def _free_names(first: str, indexes: list[Index]) -> None:
+def _rename_indexes(first: str, indexes: list[Index]) -> None:
     """Rename the indexes of the first partition: the new table gets their names. Drop what it can't have."""
     for number, index in enumerate(indexes, 1):
         if _lacks_time(index) and index.constraint:
