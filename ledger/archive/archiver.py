@@ -40,15 +40,15 @@ class ArchivingFailed(OperatorError):
 class _File(NamedTuple):
     name: str
     consensus_end: int
-    written: "Sequence[Future[str]]"
+    futures: "Sequence[Future[str]]"
 
     def problem(self) -> str:
         """Wait until all is written; return why something is not, else ""."""
-        return next(filter(None, [part.result() for part in self.written]), "")
+        return next(filter(None, [future.result() for future in self.futures]), "")
 
 
 @dataclass(eq=False)
-class Portion:
+class ArchiveBatch:
     """The files of one batch."""
 
     archiver: "Archiver"
@@ -59,24 +59,24 @@ class Portion:
     def add(self, file: RecordFile, originals: Sequence[Original]) -> None:
         """Start writing the originals of a file."""
         if originals:
-            self.files.append(_File(file.name, file.consensus_end, self.archiver.begin(originals)))
+            self.files.append(_File(file.name, file.consensus_end, self.archiver.submit(originals)))
 
-    def finish(self) -> None:
+    def wait(self) -> None:
         """Wait until all is written, or has failed. Errors: ArchivingFailed where loading has to stop."""
         if not self.files:
             return
         problems = [(file, file.problem()) for file in self.files]
-        settled = self.archiver.settle()
-        self.missing = [(file, problem or settled) for file, problem in problems if problem or settled]
-        if self.missing and self.archiver.stops:
+        sync_error = self.archiver.sync()
+        self.missing = [(file, problem or sync_error) for file, problem in problems if problem or sync_error]
+        if self.missing and self.archiver.required:
             first, reason = self.missing[0]
             raise ArchivingFailed(
                 f"{first.name} can't be archived in {self.archiver.location}: {reason}. It is not loaded "
                 "either: run the command again once the archive can be written."
             )
 
-    def note(self, cursor: CursorWrapper) -> None:
-        """After `finish`: store failures, and that the archive is in use, in the transaction of the batch."""
+    def store_failures(self, cursor: CursorWrapper) -> None:
+        """After `wait`: store failures, and that the archive is in use, in the transaction of the batch."""
         if len(self.files) > len(self.missing) and not self.archiver.use_stored:
             location.set_in_use(cursor)
             # If this is rolled back, the run ends, and the archiver with it.
@@ -85,7 +85,7 @@ class Portion:
             failures = [(file.consensus_end, file.name, problem) for file, problem in self.missing]
             cursor.executemany(_FAILURE, failures)
 
-    def count(self) -> None:
+    def update_metrics(self) -> None:
         """Count what was archived and what was not, once the batch is committed."""
         ingest.ARCHIVED.add(by=len(self.files) - len(self.missing))
         ingest.ARCHIVE_FAILURES.add(by=len(self.missing))
@@ -101,25 +101,25 @@ class Portion:
 
 
 class Archiver:
-    """Writes files to the archive, several at once. With `stops`, loading ends where that fails.
+    """Writes files to the archive, several at once. With `required`, loading ends where that fails.
 
     The threads of its pool have no connection to the database.
     """
 
-    def __init__(self, selection: ArchiveSelection, archive: ArchiveStore, *, stops: bool) -> None:
-        """Errors: WrongArchive; ArchivingFailed if the archive is unavailable, with `stops`."""
-        self.selection, self.stops = selection, stops
+    def __init__(self, selection: ArchiveSelection, archive: ArchiveStore, *, required: bool) -> None:
+        """Errors: WrongArchive; ArchivingFailed if the archive is unavailable, with `required`."""
+        self.selection, self.required = selection, required
         self._archive, self.location = archive, archive.location
         self._ready = False
         self.use_stored = self._used = location.is_in_use()
         # Why the last write failed, and until when no other is attempted (monotonic seconds).
         self._problem, self._paused_until = "", 0.0
         self._preparing = threading.Lock()
-        self._pool = ThreadPoolExecutor(archive.at_once, thread_name_prefix="archiver")
+        self._pool = ThreadPoolExecutor(archive.concurrency, thread_name_prefix="archiver")
         try:
             self._prepare()
         except ArchiveUnavailable as error:
-            if stops:
+            if required:
                 raise ArchivingFailed(
                     f"Nothing can be archived in {archive.location}: {error}. Run the command again once "
                     f"it can be written, or name another location by {location.LOCATION}."
@@ -128,28 +128,28 @@ class Archiver:
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def portion(self) -> Portion:
-        return Portion(self)
+    def new_batch(self) -> ArchiveBatch:
+        return ArchiveBatch(self)
 
-    def begin(self, originals: Sequence[Original]) -> "Sequence[Future[str]]":
+    def submit(self, originals: Sequence[Original]) -> "Sequence[Future[str]]":
         """Return futures of the reasons why files could not be written; "" if they were.
 
         The files of a block are written in parallel: a client may wait for that block.
         """
         if time.monotonic() < self._paused_until:
-            written: Future[str] = Future()
-            written.set_result(self._problem)
-            return [written]
+            failure: Future[str] = Future()
+            failure.set_result(self._problem)
+            return [failure]
         if not self._used and location.is_in_use():
             # The archive was unavailable at the start, and the maintainer has written files since.
             self._used = True
-        parts = min(len(originals), self._archive.at_once)
-        return [self._pool.submit(self._write, originals[part::parts]) for part in range(parts)]
+        threads = min(len(originals), self._archive.concurrency)
+        return [self._pool.submit(self._write, originals[first::threads]) for first in range(threads)]
 
-    def settle(self) -> str:
+    def sync(self) -> str:
         """Make all that was written survive a power cut; return why that failed, else ""."""
         try:
-            self._archive.settle()
+            self._archive.sync()
         except ArchiveUnavailable as error:
             return self._pause(str(error))
         return ""

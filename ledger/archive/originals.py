@@ -37,13 +37,13 @@ class ArchiveSelection:
     network: str
 
     @classmethod
-    def by_settings(cls) -> "ArchiveSelection":
+    def from_settings(cls) -> "ArchiveSelection":
         return cls(
             config.value(RECORDS), config.value(SIGNATURES), config.value(BLOCKS), config.value("network")
         )
 
     @property
-    def anything(self) -> bool:
+    def is_enabled(self) -> bool:
         return self.records or self.signatures or self.blocks
 
     def originals(self, source: StreamFile, file: RecordFile) -> tuple[Original, ...]:
@@ -52,14 +52,14 @@ class ArchiveSelection:
         There is one copy of a record file, in the folder of the signer with the lowest account.
         """
         if isinstance(source, VerifiedFile):
-            return self._of_record_file(source)
+            return self._record_file_originals(source)
         if not self.blocks or file.original is None or source.number is None:
             return ()
         if not source.proved and not source.signed_by:
             return ()
         return (Original(location.block_path(self.network, source.number), file.original),)
 
-    def _of_record_file(self, source: VerifiedFile) -> tuple[Original, ...]:
+    def _record_file_originals(self, source: VerifiedFile) -> tuple[Original, ...]:
         if not source.signatures or source.record.original is None:
             return ()
         account, originals = min(source.signatures), list[Original]()
@@ -84,19 +84,19 @@ class StoredBytes:
     blocks: bool
 
     @classmethod
-    def by_settings(cls) -> "StoredBytes":
+    def from_settings(cls) -> "StoredBytes":
         return cls(
             config.value("importer.downloader.record.persistBytes"),
             config.value("importer.parser.record.sidecar.persistBytes"),
             config.value("importer.block.persistBytes"),
         )
 
-    def of_file(self, file: RecordFile) -> bytes | None:
+    def record_file_bytes(self, file: RecordFile) -> bytes | None:
         """Return what is stored of a file: its bytes as read; of a streamed block the message."""
         is_block = file.version >= block_file.VERSION or file.wrapper is not None
         if file.original is None or not (self.blocks if is_block else self.records):
             return None
         return received(file.original) if file.name.endswith(block_names.EXTENSION) else file.original
 
-    def of_sidecar(self, sidecar: SidecarFile) -> bytes | None:
+    def sidecar_bytes(self, sidecar: SidecarFile) -> bytes | None:
         return sidecar.original if self.sidecars else None

@@ -14,7 +14,7 @@ from ledger.stream.record import names
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
 from ledger.stream.source.download import Layout
 
-_REQUESTS_AT_ONCE = 16
+_CONCURRENCY = 16
 Content = TypeVar("Content")
 
 
@@ -24,11 +24,11 @@ class FileNotPublished(StreamFileError):
 
 @dataclass(frozen=True)
 class NodeFolders:
-    """A bucket with record files in a folder of each node. `at_once` nodes are requested in parallel."""
+    """A bucket with record files in a folder of each node. `concurrency` nodes are requested in parallel."""
 
     bucket: Bucket
     layout: Layout
-    at_once: int = 1
+    concurrency: int = 1
 
     def read(self, node_id: int, account_id: int, name: str, *, most: int | None = None) -> bytes:
         """Return a file from the first folder of a node that has it. Errors: BucketError."""
@@ -66,14 +66,14 @@ class NodeFolders:
         name = names.signature_name(record_name)
         files: dict[int, bytes] = {}
         problem: BucketError | None = None
-        with ThreadPoolExecutor(_REQUESTS_AT_ONCE, thread_name_prefix="published files") as pool:
-            reading = {
+        with ThreadPoolExecutor(_CONCURRENCY, thread_name_prefix="published files") as pool:
+            futures = {
                 node_id: pool.submit(self.read, node_id, account, name)
                 for node_id, account in accounts.items()
             }
-        for node_id, done in reading.items():
+        for node_id, future in futures.items():
             try:
-                files[node_id] = done.result()
+                files[node_id] = future.result()
             except NoSuchFile:
                 continue
             except BucketError as error:

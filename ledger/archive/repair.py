@@ -31,8 +31,8 @@ from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core.db import statements
 from mirror.core.metrics import ingest
 
-_MAX_AT_ONCE = 1_000
-_SECONDS_OF_A_BLOCK = 5.0
+_MAX_FILES = 1_000
+_BLOCK_TIMEOUT_SECONDS = 5.0
 
 # Index: the primary keys (consensus_end).
 _MISSING = """
@@ -63,12 +63,12 @@ class RepairSource(NamedTuple):
 class ArchiveRepair(NamedTuple):
     """The numbers of files that were archived, and that are still missing.
 
-    The next repair starts after `reached` (ns), so that files without a copy delay no others; 0 is the first.
+    The next repair starts after `resume_after` (ns): files without a copy delay no others. 0 is the first.
     """
 
     archived: int
     missing: int
-    reached: int = 0
+    resume_after: int = 0
 
 
 class _Missing(NamedTuple):
@@ -81,9 +81,9 @@ class _Missing(NamedTuple):
     is_block: bool
     wrapper_hash: bytes | None
 
-    def require(self, same: bool) -> None:
+    def require(self, is_same: bool) -> None:
         """Errors: StreamFileError."""
-        if not same:
+        if not is_same:
             raise StreamFileError(self.name, 0, "the source has another file than the one that was loaded")
 
 
@@ -100,7 +100,7 @@ def repair(
     Errors: ArchiveUnavailable, OperatorError.
     """
     statements.execute(_DROPPED)
-    rows = [_Missing(*row) for row in statements.rows(_MISSING, [VERSION, after, _MAX_AT_ONCE])]
+    rows = [_Missing(*row) for row in statements.rows(_MISSING, [VERSION, after, _MAX_FILES])]
     archived = 0
     with ExitStack() as stack:
         copies = _Copies(selection, source, stack)
@@ -114,15 +114,15 @@ def repair(
                 continue
             for original in originals:
                 archive.put(original.path, original.stored)
-            archive.settle()
+            archive.sync()
             with connection.cursor() as cursor:
                 if not archived:
                     set_in_use(cursor)
                 cursor.execute(_ARCHIVED, [row.consensus_end])
             ingest.ARCHIVED.add()
             archived += 1
-    reached = rows[-1].consensus_end if len(rows) == _MAX_AT_ONCE else 0
-    return ArchiveRepair(archived, len(rows) - archived, reached)
+    resume_after = rows[-1].consensus_end if len(rows) == _MAX_FILES else 0
+    return ArchiveRepair(archived, len(rows) - archived, resume_after)
 
 
 class _Copies:
@@ -141,14 +141,14 @@ class _Copies:
                 if self._selection.blocks:
                     path = block_path(self._selection.network, row.number)
                     file = read_block_file(path, bucket.read(path, most=most_bytes()))
-                    self._verified(row, FetchedBlock(file.name, row.number, file, bucket.location))
+                    self._verified_block(row, FetchedBlock(file.name, row.number, file, bucket.location))
                 return True
             quorum = self._source.quorum_at(row.consensus_start)
             files = self._archived_files
             if self._selection.records:
                 _sidecars(_record_file(row, files, quorum), files, quorum)
             if self._selection.signatures:
-                _signed(row, files, quorum)
+                _verified_signatures(row, files, quorum)
         except StreamFileError:
             return False
         return True
@@ -156,24 +156,24 @@ class _Copies:
     def originals(self, row: _Missing) -> Sequence[Original]:
         """Return what to archive of a file, from the source. Errors: StreamFileError, OperatorError."""
         if row.is_block:
-            return self._of_block(row)
+            return self._block_originals(row)
         quorum = self._source.quorum_at(row.consensus_start)
         quorum.require_nodes(row.name)
         files = self._published_files
         record = _record_file(row, files, quorum)
         sidecars = _sidecars(record, files, quorum)
-        signed = _signed(row, files, quorum)
+        signed = _verified_signatures(row, files, quorum)
         signed.check(record)
         verified = VerifiedFile(row.name, signed.signers[0], signed.signers, record, sidecars, signed.files)
         return self._selection.originals(verified, record)
 
-    def _of_block(self, row: _Missing) -> Sequence[Original]:
+    def _block_originals(self, row: _Missing) -> Sequence[Original]:
         blocks = self._blocks
-        block = blocks.next(row.number, _SECONDS_OF_A_BLOCK)
+        block = blocks.next(row.number, _BLOCK_TIMEOUT_SECONDS)
         if block is None:
             raise StreamFileError(row.name, 0, f"{blocks.location} does not have it any more")
         try:
-            return self._selection.originals(self._verified(row, block), block.file)
+            return self._selection.originals(self._verified_block(row, block), block.file)
         except NoTrustedSigners:
             raise
         except StreamFileError as error:
@@ -181,7 +181,7 @@ class _Copies:
             blocks.refuse(error.cause)
             raise
 
-    def _verified(self, row: _Missing, block: FetchedBlock) -> StreamFile:
+    def _verified_block(self, row: _Missing, block: FetchedBlock) -> StreamFile:
         """Return the block of a row with its proof verified. Errors: StreamFileError."""
         wrapper = block.file.wrapper
         row.require(
@@ -234,16 +234,16 @@ def _sidecars(record: RecordFile, files: NodeFolders, quorum: Quorum) -> dict[st
     return {metadata.name: sidecar(metadata) for metadata in record.sidecars}
 
 
-def _signed(row: _Missing, files: NodeFolders, quorum: Quorum) -> SignedHashes:
+def _verified_signatures(row: _Missing, files: NodeFolders, quorum: Quorum) -> SignedHashes:
     """Return the signatures of a file: of a quorum, and of a third of the nodes. Errors: StreamFileError."""
     votes = Votes(signature_name(row.name), quorum)
     for node, data in files.signature_files(row.name, quorum.accounts).items():
         votes.add_file(node, data)
     signed = votes.require()
     row.require(signed.file_hash == row.file_hash)
-    least = least_for_proofs(len(quorum.accounts))
-    if len(signed.signers) < least:
+    required = least_for_proofs(len(quorum.accounts))
+    if len(signed.signers) < required:
         raise StreamFileError(
-            row.name, 0, f"the source has {len(signed.signers)} signatures of it, and {least} are needed"
+            row.name, 0, f"the source has {len(signed.signers)} signatures of it, and {required} are needed"
         )
     return signed

@@ -21,7 +21,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
-_AT_ONCE = 1_000
+_BATCH_SIZE = 1_000
 _DROP_FAILURES = "delete from archive_failure where consensus_end < %s"
 Item = TypeVar("Item")
 _NODE_FOLDER = re.compile(rf"{location.RECORD_STREAMS}/record\d+\.\d+\.\d+", re.ASCII)
@@ -38,36 +38,36 @@ def drop_old(archive: ArchiveStore, network: str) -> int:
     last = loaded_ranges.last_time()
     if last is None:
         return 0
-    before = int(last - period * NANOS_PER_SECOND)
-    statements.execute(_DROP_FAILURES, [before])
+    cutoff = int(last - period * NANOS_PER_SECOND)
+    statements.execute(_DROP_FAILURES, [cutoff])
     dropped = 0
     for folder in archive.folders(location.RECORD_STREAMS):
         if not _NODE_FOLDER.fullmatch(folder):
             continue
-        for within in (f"{folder}/{names.SIDECAR_FOLDER}", folder):
-            for paths in _chunks(_record_files(archive, within, before)):
+        for subfolder in (f"{folder}/{names.SIDECAR_FOLDER}", folder):
+            for paths in _chunks(_record_files(archive, subfolder, cutoff)):
                 archive.delete(paths)
                 dropped += len(paths)
     for blocks in _chunks(_blocks(archive, network)):
-        old = bisect_left(
+        expired = bisect_left(
             range(len(blocks)),
-            before,
-            key=lambda index: _time_of(archive, network, blocks[index:], before),  # noqa: B023
+            cutoff,
+            key=lambda index: _first_block_time(archive, network, blocks[index:], cutoff),  # noqa: B023
         )
-        archive.delete([location.block_path(network, number) for number in blocks[:old]])
-        dropped += old
-        if old < len(blocks):
+        archive.delete([location.block_path(network, number) for number in blocks[:expired]])
+        dropped += expired
+        if expired < len(blocks):
             break
     return dropped
 
 
-def _record_files(archive: ArchiveStore, folder: str, before: int) -> Iterator[str]:
+def _record_files(archive: ArchiveStore, folder: str, cutoff: int) -> Iterator[str]:
     """Yield the paths of record files, sidecars or signature files of a folder that begin before a time."""
     for path in archive.paths(folder):
         if path.rpartition("/")[0] != folder:
             continue
         try:
-            if names.parse(path).instant >= before:
+            if names.parse(path).instant >= cutoff:
                 # Names sort by their times.
                 return
         except StreamFileError:
@@ -87,16 +87,16 @@ def _blocks(archive: ArchiveStore, network: str) -> Iterator[int]:
 
 
 def _chunks(items: Iterator[Item]) -> Iterator[list[Item]]:
-    while chunk := list(islice(items, _AT_ONCE)):
+    while chunk := list(islice(items, _BATCH_SIZE)):
         yield chunk
 
 
-def _time_of(archive: ArchiveStore, network: str, blocks: list[int], new: int) -> int:
-    """Return the time of the first block that can be read (ns), or else `new`. Errors: ArchiveUnavailable."""
+def _first_block_time(archive: ArchiveStore, network: str, blocks: list[int], default: int) -> int:
+    """Return the time of the first readable block (ns), or else `default`. Errors: ArchiveUnavailable."""
     for number in blocks:
         path = location.block_path(network, number)
         try:
             return read_block_time(path, archive.read(path))
         except StreamFileError as error:
             log.warning("archived_block_unreadable", path=path, reason=error.cause)
-    return new
+    return default

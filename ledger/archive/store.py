@@ -1,6 +1,6 @@
 """Writing into the archive: a folder or a bucket that holds nothing but archived stream files.
 
-A file is there with all its bytes or not at all. After `settle` it survives a power cut.
+A file is there with all its bytes or not at all. After `sync` it survives a power cut.
 """
 
 import json
@@ -25,9 +25,9 @@ from mirror.core.processes.atomic_files import fsync
 from mirror.core.values.human_readable import byte_size
 
 MARKER = "kept-by-ledger-mirror.json"
-_PARTS = ".parts"
+_TEMP_FOLDER = ".parts"
 # A part of a file that is older than this was left by a process that was killed.
-_SECONDS_OF_A_PART = 3_600
+_MAX_TEMP_SECONDS = 3_600
 # The database is mostly on the same disk, and fails once that is full.
 _MIN_FREE_BYTES = 1 << 30
 # Attempts to move a file into a folder that retention removes meanwhile.
@@ -58,9 +58,9 @@ class ArchiveStore(ABC):
     """An archive. Errors of every method: ArchiveUnavailable."""
 
     #: How many files are best written at once.
-    at_once: int
+    concurrency: int
     #: Why a marker may be gone, after "as if".
-    as_if: str
+    cause: str
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -71,15 +71,15 @@ class ArchiveStore(ABC):
         One that was `used` before and has no marker is never claimed: it is the mount point of a disk that is
         not mounted, or another bucket. Errors: WrongArchive.
         """
-        if not self._is_marked(network, used=used):
-            self._make_ready()
+        if not self._has_marker(network, used=used):
+            self._create_folders()
             self.put(MARKER, json.dumps({"network": network}).encode() + b"\n")
-            self.settle()
+            self.sync()
 
     @abstractmethod
     def put(self, path: str, data: bytes) -> None: ...
 
-    def settle(self) -> None:  # noqa: B027
+    def sync(self) -> None:  # noqa: B027
         """Make all files that were put survive a power cut."""
 
     @abstractmethod
@@ -98,26 +98,26 @@ class ArchiveStore(ABC):
     def delete(self, paths: Sequence[str]) -> None:
         """Delete files, and folders that are empty then; a file that is not there is no error."""
 
-    def _make_ready(self) -> None:  # noqa: B027
+    def _create_folders(self) -> None:  # noqa: B027
         """Make what writing needs."""
 
-    def _holds_something(self) -> bool:
+    def _has_files(self) -> bool:
         return next(self.paths(""), None) is not None
 
-    def _is_marked(self, network: str, *, used: bool) -> bool:
+    def _has_marker(self, network: str, *, used: bool) -> bool:
         """Return whether the archive has the marker of the network; if not, it may be claimed.
 
         Errors: ArchiveUnavailable, WrongArchive.
         """
-        marker = self._marker()
+        marker = self._read_marker()
         if marker is None and used:
             raise ArchiveUnavailable(
-                f"this node has archived files there, but the file {MARKER} is gone, as if {self.as_if}; if "
+                f"this node has archived files there, but the file {MARKER} is gone, as if {self.cause}; if "
                 "you have emptied it on purpose, put an empty file of that name there to begin a new archive"
             )
-        if marker is None and self._holds_something():
+        if marker is None and self._has_files():
             # Another process may have claimed it since, and written files.
-            marker = self._marker()
+            marker = self._read_marker()
             if marker is None:
                 raise _wrong(
                     f"{self.location} holds something else than archived stream files: name an empty "
@@ -130,12 +130,12 @@ class ArchiveStore(ABC):
         except (ValueError, TypeError, KeyError):
             marked = None
         if marked != network:
-            whose = f"of the network {marked}" if marked else f"with a {MARKER} that names no network"
-            raise _wrong(f"{self.location} is an archive {whose}, not of {network}: name another location.")
+            owner = f"of the network {marked}" if marked else f"with a {MARKER} that names no network"
+            raise _wrong(f"{self.location} is an archive {owner}, not of {network}: name another location.")
         return True
 
     @_unavailable()
-    def _marker(self) -> bytes | None:
+    def _read_marker(self) -> bytes | None:
         with suppress(FileNotFoundError):
             return self._content(MARKER).strip()
         return None
@@ -185,52 +185,52 @@ def open_archive() -> ArchiveStore:
 class FolderArchive(ArchiveStore):
     """A local folder, which is made if it does not exist."""
 
-    at_once = 4
-    as_if = "the disk were not mounted"
+    concurrency = 4
+    cause = "the disk were not mounted"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"the folder {folder}")
         self._folder = folder
-        self._parts = folder / _PARTS
-        self._unsettled: set[Path] = set()
-        self._made: set[Path] = set()
+        self._temp_folder = folder / _TEMP_FOLDER
+        self._unsynced: set[Path] = set()
+        self._created: set[Path] = set()
         self._lock = Lock()
 
     @_unavailable()
     def prepare(self, network: str, *, used: bool) -> None:
         super().prepare(network, used=used)
-        self._make_ready()
-        for part in self._parts.iterdir():
+        self._create_folders()
+        for temp_file in self._temp_folder.iterdir():
             # Another writer may have moved it to its path meanwhile.
             with suppress(FileNotFoundError):
-                if part.stat().st_mtime < time.time() - _SECONDS_OF_A_PART:
-                    part.unlink()
+                if temp_file.stat().st_mtime < time.time() - _MAX_TEMP_SECONDS:
+                    temp_file.unlink()
 
-    def _make_ready(self) -> None:
-        self._parts.mkdir(parents=True, exist_ok=True)
+    def _create_folders(self) -> None:
+        self._temp_folder.mkdir(parents=True, exist_ok=True)
 
     @_unavailable()
     def put(self, path: str, data: bytes) -> None:
         target = self._folder / path
         try:
-            if _holds(target, data):
+            if _has_content(target, data):
                 # A process that was killed may not have settled it.
                 self._make_folder(target.parent)
             else:
-                self._require_room()
+                self._require_free_space()
                 self._write(target, data)
         except OSError:
             # Folders may have been removed.
             with self._lock:
-                self._made.clear()
+                self._created.clear()
             raise
         with self._lock:
-            self._unsettled.add(target.parent)
+            self._unsynced.add(target.parent)
 
     @_unavailable()
-    def settle(self) -> None:
+    def sync(self) -> None:
         with self._lock:
-            folders, self._unsettled = self._unsettled, set()
+            folders, self._unsynced = self._unsynced, set()
         try:
             for folder in folders:
                 # Retention may have removed it, with all that was in it.
@@ -238,10 +238,10 @@ class FolderArchive(ArchiveStore):
                     fsync(folder)
             if folders:
                 # Where this one is missing as well, the disk was unmounted with what was put.
-                self._parts.stat()
+                self._temp_folder.stat()
         except OSError:
             with self._lock:
-                self._unsettled |= folders
+                self._unsynced |= folders
             raise
 
     @_unavailable()
@@ -272,16 +272,16 @@ class FolderArchive(ArchiveStore):
                 for parent in PurePosixPath(path).parents[:-1]:
                     (self._folder / parent).rmdir()
         with self._lock:
-            self._made.clear()
+            self._created.clear()
 
-    def _holds_something(self) -> bool:
+    def _has_files(self) -> bool:
         try:
             # A process that was killed may have made no more than the folder of parts.
-            return any(path.name != _PARTS for path in self._folder.iterdir())
+            return any(path.name != _TEMP_FOLDER for path in self._folder.iterdir())
         except FileNotFoundError:
             return False
 
-    def _require_room(self) -> None:
+    def _require_free_space(self) -> None:
         disk = os.statvfs(self._folder)
         if disk.f_bavail * disk.f_frsize < _MIN_FREE_BYTES:
             raise ArchiveUnavailable(
@@ -289,45 +289,45 @@ class FolderArchive(ArchiveStore):
             )
 
     def _write(self, target: Path, data: bytes) -> None:
-        part = self._parts / uuid4().hex
+        temp_file = self._temp_folder / uuid4().hex
         try:
-            part.write_bytes(data)
-            fsync(part)
+            temp_file.write_bytes(data)
+            fsync(temp_file)
             # Not before: where the disk is not mounted, there is no folder of parts, and none shall be made.
-            self._move(part, target)
+            self._move(temp_file, target)
         except BaseException:
-            part.unlink(missing_ok=True)
+            temp_file.unlink(missing_ok=True)
             raise
 
-    def _move(self, part: Path, target: Path) -> None:
+    def _move(self, temp_file: Path, target: Path) -> None:
         for tries_left in reversed(range(_TRIES)):
             try:
                 self._make_folder(target.parent)
-                part.rename(target)
+                temp_file.rename(target)
                 return
             except (FileNotFoundError, FileExistsError):
                 # Retention removes empty folders. Without the part, the disk is not mounted.
-                if not tries_left or not part.exists():
+                if not tries_left or not temp_file.exists():
                     raise
                 with self._lock:
-                    self._made.clear()
+                    self._created.clear()
 
     def _make_folder(self, folder: Path) -> None:
         with self._lock:
-            if folder in self._made:
+            if folder in self._created:
                 return
         folder.mkdir(parents=True, exist_ok=True)
         with self._lock:
-            self._made.add(folder)
+            self._created.add(folder)
             # Also of those that are there already: a process that was killed may not have settled them.
-            self._unsettled |= {each for each in folder.parents if each.is_relative_to(self._folder)}
+            self._unsynced |= {each for each in folder.parents if each.is_relative_to(self._folder)}
 
 
 class BucketArchive(ArchiveStore):
     """A bucket: a file that was put is durable at once."""
 
-    at_once = 16
-    as_if = "this were another bucket"
+    concurrency = 16
+    cause = "this were another bucket"
 
     def __init__(self, store: ObjectStore, location: str) -> None:
         super().__init__(f"the bucket {location}")
@@ -356,7 +356,7 @@ class BucketArchive(ArchiveStore):
             obstore.delete(self._store, list(paths))
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def _has_content(path: Path, data: bytes) -> bool:
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except FileNotFoundError:

@@ -28,7 +28,7 @@ def _stopped() -> float:
 def still(monkeypatch: pytest.MonkeyPatch) -> SharedBuckets:
     """Full buckets for which no time passes; all requests use them."""
     made = SharedBuckets(None, _stopped)
-    monkeypatch.setattr(buckets, "of_process", lambda: made)
+    monkeypatch.setattr(buckets, "process_buckets", lambda: made)
     return made
 
 

@@ -90,7 +90,7 @@ class Reader:
     """Prefetches files."""
 
     def __init__(self) -> None:
-        self._rows, self._persist, self._archive = FileRows(), Persist(), ArchiveSelection.by_settings()
+        self._rows, self._persist, self._archive = FileRows(), Persist(), ArchiveSelection.from_settings()
         self._lookup, self._files = PrefetchedEntities(), PrefetchedFileContents()
         self._addresses: dict[int, bytes] = {}
         self._without: set[int] = set()

@@ -37,12 +37,12 @@ _NANOSECONDS = re.compile(r"[0-9]{11,19}")
 
 
 class FileRows:
-    """Adds files to batches, with the transactions and rows that the settings choose, none before `since`."""
+    """Adds files to batches, with the transactions and rows that the settings choose, none before `start`."""
 
     def __init__(self, since: int = timestamp.MIN) -> None:
         self._selection = Selection(since)
         self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
-        self._stored_bytes = StoredBytes.by_settings()
+        self._stored_bytes = StoredBytes.from_settings()
         load_handlers()
         self._before, self._handlers, self._after = steps()
         self._essential = essential_steps()
@@ -67,7 +67,7 @@ class FileRows:
         items = self._selection.dates_of(file.items)
         for item in items:
             self.add_item(batch, file.name, item)
-        stored = self._stored_bytes.of_file(file)
+        stored = self._stored_bytes.record_file_bytes(file)
         _add_block(batch, file, stored, index=index, count=len(items), load_start=load_start)
         return items
 
@@ -78,7 +78,7 @@ class FileRows:
             if self.reads_sidecars:
                 sidecar = file.sidecar_files.get(metadata.id) or source.sidecar(metadata)
                 count, size = len(sidecar.records), sidecar.size
-                stored = self._stored_bytes.of_sidecar(sidecar)
+                stored = self._stored_bytes.sidecar_bytes(sidecar)
                 for consensus_timestamp, record in sidecar.records:
                     by_timestamp.setdefault(consensus_timestamp, []).append(record)
             batch.insert(

@@ -29,7 +29,7 @@ from mirror.core import logs
 from mirror.core.metrics import ingest
 
 if TYPE_CHECKING:
-    from ledger.archive.archiver import Archiver, Portion
+    from ledger.archive.archiver import ArchiveBatch, Archiver
 
 log = logs.logger(__name__)
 
@@ -52,7 +52,7 @@ class FileBatch:
     before: Progress
     rows: Batch
     # The files to archive.
-    archive: "Portion | None"
+    archive: "ArchiveBatch | None"
     sources: list[StreamFile] = field(default_factory=list)
     transactions: int = 0
     # The ranges that the files lie in, by their start.
@@ -79,7 +79,7 @@ class BuildStage:
         self._rows = FileRows(self._balances.last + 1) if self._balances else FileRows()
         self._snapshots = Snapshots()
         self._coverage = Coverage()
-        self._archive = ArchiveSelection.by_settings()
+        self._archive = ArchiveSelection.from_settings()
         self._archiver: Archiver | None = None
 
     @property
@@ -89,14 +89,14 @@ class BuildStage:
     @contextmanager
     def archiving(self) -> Iterator[None]:
         """Archive the files that are added meanwhile, as the settings say. Errors: OperatorError."""
-        if not self._archive.anything:
+        if not self._archive.is_enabled:
             yield
             return
         # The library of buckets takes 5 MB, which a node without an archive has no use for.
         from ledger.archive.archiver import Archiver
         from ledger.archive.store import open_archive
 
-        self._archiver = Archiver(self._archive, open_archive(), stops=self._require_archive)
+        self._archiver = Archiver(self._archive, open_archive(), required=self._require_archive)
         try:
             yield
         finally:
@@ -119,7 +119,7 @@ class BuildStage:
         rows = Batch(self._lookup, self._persist, self._files)
         if self._balances and not before.last:
             rows.begin_with(self._balances.write)
-        return FileBatch(before, rows, self._archiver.portion() if self._archiver else None)
+        return FileBatch(before, rows, self._archiver.new_batch() if self._archiver else None)
 
     def add(self, batch: FileBatch, added: NextFile, progress: Progress) -> None:
         """Add a file, and what it adds to the progress. Errors: StreamFileError, IngestError."""

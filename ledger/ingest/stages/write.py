@@ -77,11 +77,11 @@ def _write(batch: FileBatch, table: int) -> None:
         loaded_ranges.write(cursor, batch.ranges.values())
         if batch.archive:
             # Not before COPY: small files are archived in the time that this takes.
-            batch.archive.finish()
-            batch.archive.note(cursor)
+            batch.archive.wait()
+            batch.archive.store_failures(cursor)
         notifications.notify(cursor)
     if batch.archive:
-        batch.archive.count()
+        batch.archive.update_metrics()
     ingest.PROBLEMS.add(by=batch.rows.recoverable_errors)
     if batch.loaded:
         ms = round((time.monotonic() - began) * 1000)

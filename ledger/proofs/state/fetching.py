@@ -74,10 +74,10 @@ def one_by_one(
 ) -> Iterator[bytes]:
     """Yield the copies of a file in the folders of one node after the other, until the deadline."""
     for folders in buckets:
-        for start in range(0, len(nodes), folders.at_once):
+        for start in range(0, len(nodes), folders.concurrency):
             reading = [
                 _pool().submit(folders.read, node.node_id, node.account_id, name)
-                for node in nodes[start : start + folders.at_once]
+                for node in nodes[start : start + folders.concurrency]
             ]
             done = _done(reading, deadline)
             for future in reading:

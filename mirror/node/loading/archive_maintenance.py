@@ -40,7 +40,7 @@ class ArchiveMaintainer:
     ) -> None:
         self._archive, self._echo, self._stopping = archive, echo, stopping
         self._source = RepairSource(location, open_blocks, Trust(first_book).quorum_at)
-        self._selection = ArchiveSelection.by_settings()
+        self._selection = ArchiveSelection.from_settings()
         self._next_drop = time.monotonic()
         # Whether the archive was available before, even if it is still empty.
         self._prepared = False
@@ -73,7 +73,7 @@ class ArchiveMaintainer:
         self._archive.prepare(network, used=self._prepared or archive_location.is_in_use())
         self._prepared = True
         repaired = repair(self._archive, self._selection, self._source, self._stopping, after=self._reached)
-        self._reached = repaired.reached
+        self._reached = repaired.resume_after
         if repaired.archived:
             self._echo(f"{repaired.archived:,} files that could not be archived before are archived now.")
         if time.monotonic() >= self._next_drop:
@@ -82,7 +82,7 @@ class ArchiveMaintainer:
                 period = duration(round(config.value(archive_location.PERIOD)))
                 self._echo(f"{dropped:,} archived files were older than {period}, and are deleted.")
             self._next_drop = time.monotonic() + config.value("importer.retention.frequency")
-        return repaired.missing > 0 and not repaired.reached
+        return repaired.missing > 0 and not repaired.resume_after
 
 
 def open_blocks(location: str) -> BlockSource:
@@ -99,7 +99,7 @@ def in_thread(echo: logs.Echo, location: str, first_book: bytes | None) -> Itera
 
     Errors: OperatorError.
     """
-    if not ArchiveSelection.by_settings().anything:
+    if not ArchiveSelection.from_settings().is_enabled:
         yield
         return
     stopping = threading.Event()

@@ -249,7 +249,7 @@ def _follow(echo: Echo) -> None:
 
 def _demo_process(echo: Echo, *, block_node: bool) -> None:
     with ExitStack() as stack:
-        if ArchiveSelection.by_settings().anything:
+        if ArchiveSelection.from_settings().is_enabled:
             # The library of buckets takes 5 MB, which a node without an archive does not need.
             from mirror.node.loading import archive_maintenance
 

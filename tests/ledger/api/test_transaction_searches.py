@@ -240,7 +240,7 @@ def test_a_range_of_accounts_that_is_one_quiet_account_is_read_by_account(made):
 
 
 def test_a_range_of_some_hundred_accounts_is_read_by_account_once_a_search_takes_longer(made, monkeypatch):
-    monkeypatch.setattr("ledger.queries.transaction_lists._FEW", 16)
+    monkeypatch.setattr("ledger.queries.transaction_lists._MIN_ROWS", 16)
     url = f"{URL}?account.id=gte:2000&account.id=lt:2300&type=credit&result=fail&limit=8"
     page = next(pages(url))
     among = [("gte", 2000), ("lt", 2300)]

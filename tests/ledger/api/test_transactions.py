@@ -362,10 +362,12 @@ def test_which_preceding_types_are_their_payers_own_is_a_setting(api, settings_o
     ],
 )
 def test_paging_to_the_end_gives_every_transaction_once(api, query, order):
-    at_once = times(api.get(f"{TRANSACTIONS}?order={order}{query}"))
+    concurrency = times(api.get(f"{TRANSACTIONS}?order={order}{query}"))
     for limit in (1, 2, 3, 9):
         found = api.pages(f"{TRANSACTIONS}?order={order}&limit={limit}{query}", "transactions")
-        assert [int(one["consensus_timestamp"].split(".")[0]) - START // SECOND for one in found] == at_once
+        assert [
+            int(one["consensus_timestamp"].split(".")[0]) - START // SECOND for one in found
+        ] == concurrency
 
 
 @pytest.mark.usefixtures("ledger")

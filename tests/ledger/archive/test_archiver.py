@@ -53,7 +53,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 @contextmanager
 def open_archiver() -> Iterator[Archiver]:
-    with closing(Archiver(ArchiveSelection.by_settings(), open_archive(), stops=False)) as archiver:
+    with closing(Archiver(ArchiveSelection.from_settings(), open_archive(), required=False)) as archiver:
         yield archiver
 
 
@@ -223,15 +223,15 @@ def test_files_read_by_other_processes_are_archived(archive, network, settings_o
 
 def test_file_is_on_disk_before_its_rows_are_visible(archive, network, monkeypatch):
     held: list[set[str]] = []
-    settle = FolderArchive.settle
+    sync = FolderArchive.sync
 
     def look(place: FolderArchive) -> None:
-        settle(place)
+        sync(place)
         with psycopg.connect(**connection.get_connection_params()) as another:
             assert not another.execute("select name from record_file").fetchall()
         held.append({path.rpartition("/")[2] for path in files_of(archive)})
 
-    monkeypatch.setattr(FolderArchive, "settle", look)
+    monkeypatch.setattr(FolderArchive, "sync", look)
     load(network)
 
     # Once for the mark on the place, and once for the batch.
@@ -307,7 +307,7 @@ def test_file_left_by_a_killed_process_is_settled(archive, monkeypatch):
 
     place = FolderArchive(archive)
     place.put("one/two/three", b"file")
-    place.settle()
+    place.sync()
 
     assert synced == {archive, archive / "one", archive / "one" / "two"}
 

@@ -108,7 +108,7 @@ def test_disk_unmounted_before_the_first_batch_is_detected(archive, network, no_
     with open_archiver() as archiver:
         unmount(archive)
         for _ in range(2):
-            problems = [part.result() for part in archiver.begin([Original("recordstreams/file", b"")])]
+            problems = [part.result() for part in archiver.submit([Original("recordstreams/file", b"")])]
     assert "as if the disk were not mounted" in problems[0]
     assert not list(archive.iterdir())
 
@@ -119,7 +119,7 @@ def test_archive_used_by_another_loader_since_the_start_is_detected(archive, net
         archive.unlink()
         load(network)
         unmount(archive)
-        problems = [part.result() for part in archiver.begin([Original("recordstreams/file", b"")])]
+        problems = [part.result() for part in archiver.submit([Original("recordstreams/file", b"")])]
     assert "as if the disk were not mounted" in problems[0]
     assert not list(archive.iterdir())
 

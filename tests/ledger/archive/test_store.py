@@ -46,7 +46,7 @@ def test_folder_can_be_prepared_while_others_write(folder):
             place = FolderArchive(folder)
             place.prepare("demo", used=True)
             place.put(f"recordstreams/{writer}/{number % 50}", str(number).encode())
-            place.settle()
+            place.sync()
             number += 1
 
     side_by_side(work)
@@ -60,7 +60,7 @@ def test_several_writers_can_claim_an_empty_folder_at_once(tmp_path):
             place = FolderArchive(folder)
             place.prepare("demo", used=False)
             place.put(f"recordstreams/{writer}/file", b"file")
-            place.settle()
+            place.sync()
 
         side_by_side(work)
         assert files_of(folder) == {MARKER, *(f"recordstreams/{writer}/file" for writer in range(WRITERS))}
@@ -84,13 +84,13 @@ def test_folders_made_again_are_settled(folder, monkeypatch):
     place = FolderArchive(folder)
     place.prepare("demo", used=False)
     place.put("one/two/three", b"file")
-    place.settle()
+    place.sync()
     FolderArchive(folder).delete(["one/two/three"])
     place.put("one/two/three", b"file")
     synced = set[Path]()
     monkeypatch.setattr(store, "sync", synced.add)
 
-    place.settle()
+    place.sync()
 
     assert synced == {folder, folder / "one", folder / "one" / "two"}
 
@@ -122,7 +122,7 @@ def test_nothing_is_written_where_a_disk_is_unmounted(folder, tmp_path, mount_po
     place = FolderArchive(folder)
     place.prepare("demo", used=False)
     place.put("recordstreams/one/file", b"file")
-    place.settle()
+    place.sync()
     place.put("recordstreams/one/another", b"file")
     folder.rename(tmp_path / "disk")
     if mount_point:
@@ -134,7 +134,7 @@ def test_nothing_is_written_where_a_disk_is_unmounted(folder, tmp_path, mount_po
             place.put(path, b"file")
     # What was put last may not be on the disk.
     with pytest.raises(ArchiveUnavailable):
-        place.settle()
+        place.sync()
     with pytest.raises(ArchiveUnavailable, match="as if the disk were not mounted"):
         FolderArchive(folder).prepare("demo", used=True)
     assert list(tmp_path.rglob("*")) == left
@@ -145,4 +145,4 @@ def test_nothing_is_written_where_a_disk_is_unmounted(folder, tmp_path, mount_po
     for again in (place, FolderArchive(folder)):
         again.prepare("demo", used=True)
         again.put("recordstreams/one/third", b"file")
-        again.settle()
+        again.sync()

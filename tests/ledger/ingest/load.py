@@ -80,6 +80,6 @@ def load_in_any_batches(*blocks: Block) -> dict[str, list[str]]:
     one_by_one = contents()
     empty_tables()
     load(*blocks)
-    at_once = contents()
-    assert at_once == one_by_one
-    return at_once
+    concurrency = contents()
+    assert concurrency == one_by_one
+    return concurrency

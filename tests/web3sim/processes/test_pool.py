@@ -46,14 +46,14 @@ def ledger(ledger_tables: None) -> Build:
 @pytest.fixture(autouse=True)
 def _no_call_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine any call takes as long as only long ones should."""
-    for name in ("_LONG_PROCESSOR_SECONDS", "_LONG_SECONDS"):
+    for name in ("_LONG_CPU_SECONDS", "_LONG_SECONDS"):
         monkeypatch.setattr(starter, name, float("inf"))
 
 
 @pytest.fixture
 def much_work_is_long(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From now on calls are long that take much of a processor's time."""
-    return lambda: monkeypatch.setattr(starter, "_LONG_PROCESSOR_SECONDS", 0.25)
+    return lambda: monkeypatch.setattr(starter, "_LONG_CPU_SECONDS", 0.25)
 
 
 @pytest.fixture(scope="module")

@@ -111,7 +111,7 @@ def test_an_answer_does_not_have_any_number_of_bytes_before_a_transaction(kept, 
     made, times = block
     change("bytes", made.data)
     url = f"/api/v1/transactions/0.0.{PAYER}-1769999999-000004000/stateproof"
-    monkeypatch.setattr("ledger.api.state_proofs._MAX_BEFORE", 20)
+    monkeypatch.setattr("ledger.api.state_proofs._MAX_BYTES_BEFORE", 20)
 
     answer = api.get(url)
 

@@ -63,7 +63,7 @@ def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
 
 @pytest.mark.parametrize(("most", "ahead"), [(1_000, 3), (2, 2), (0, 0)])
 def test_blocks_are_read_ahead_and_fewer_where_they_are_large(tmp_path, monkeypatch, most, ahead):
-    monkeypatch.setattr(block_bucket, "_TRANSACTIONS_AHEAD", most)
+    monkeypatch.setattr(block_bucket, "_MAX_TRANSACTIONS", most)
     source = bucket(str(tmp_path))
     for block in blocks(7):
         publish(tmp_path, block)

@@ -248,7 +248,7 @@ def test_record_file_with_too_few_signatures_stays_missing(place, tmp_path):
 
 
 def test_files_without_a_copy_delay_no_others(place, tmp_path, monkeypatch):
-    monkeypatch.setattr(repair, "_MAX_AT_ONCE", 2)
+    monkeypatch.setattr(repair, "_MAX_FILES", 2)
     network = Network(tmp_path / "source")
     network.happen(3)
     place.write_text("no folder")

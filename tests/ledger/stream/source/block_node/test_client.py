@@ -279,7 +279,7 @@ def test_a_large_message_of_too_many_items_is_refused_before_it_is_parsed():
 
 
 def test_blocks_ahead_of_the_reader_are_few_if_they_are_large(server, monkeypatch):
-    monkeypatch.setattr(client_module, "_AHEAD_BYTES", 1)
+    monkeypatch.setattr(client_module, "_MAX_BUFFERED_BYTES", 1)
     for block in blocks(4):
         server.publish(block.number, block.content)
     with closing(client(server)) as using:
