@@ -23,9 +23,9 @@ class Part(StrEnum):
 
 
 #: How many there are, of those parts of which it is known.
-KNOWN = {Part.TRANSACTIONS: 113, Part.ACCOUNTS: 15_380, Part.CONTRACTS: 89}
+EXPECTED = {Part.TRANSACTIONS: 113, Part.ACCOUNTS: 15_380, Part.CONTRACTS: 89}
 # The first transactions of mainnet are of September 2019; transfers that did not happen are of that year.
-_CONCERNED_BEFORE = 1_577_836_800 * 10**9
+_ERRATA_END = 1_577_836_800 * 10**9
 
 # Index: the primary key (consensus_end).
 _FIRST = "select consensus_start from record_file order by consensus_end limit 1"
@@ -33,7 +33,7 @@ _APPLIED = "select part, cardinality(applied) from loaded_errata"
 
 
 @dataclass(frozen=True)
-class Done:
+class Applied:
     """What there is now of a part, what this run has added, and what lies outside of what is loaded."""
 
     part: Part
@@ -49,11 +49,11 @@ def sentence() -> str:
     applied = dict(statements.rows(_APPLIED))
     if applied:
         counts = (
-            f"{applied.get(part.value, 0):,} of {known:,} {part.value}" for part, known in KNOWN.items()
+            f"{applied.get(part.value, 0):,} of {total:,} {part.value}" for part, total in EXPECTED.items()
         )
         return f"{', '.join(counts)} of mainnet's errata are applied"
     first = statements.value(_FIRST)
-    if first is None or first >= _CONCERNED_BEFORE:
+    if first is None or first >= _ERRATA_END:
         return ""
     return (
         "none of mainnet's errata are applied, so transactions are missing and balances are wrong: see "

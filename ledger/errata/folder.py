@@ -66,7 +66,7 @@ def missing_transactions(folder: Path) -> list[MissingTransaction]:
             cause = "there is no transaction with the hash that its record names"
             raise StreamFileError(path.name, start, cause, _CURE)
         by_timestamp[item.consensus_timestamp] = MissingTransaction(path.name, item)
-    return [by_timestamp[at] for at in sorted(by_timestamp)]
+    return [by_timestamp[time] for time in sorted(by_timestamp)]
 
 
 def _pairs(folder: Path) -> Iterator[tuple[Path, int, bytes, bytes]]:
@@ -78,26 +78,26 @@ def _pairs(folder: Path) -> Iterator[tuple[Path, int, bytes, bytes]]:
             yield path, start, reader.blob("record", MAX_MESSAGE), reader.blob("transaction", MAX_MESSAGE)
     for path in _files(folder, "*.pb"):
         try:
-            both = messages.parse(RecordStreamItem, _content(path))
+            item = messages.parse(RecordStreamItem, _content(path))
         except DecodeError as error:
             raise StreamFileError(path.name, 0, f"it is no RecordStreamItem ({error})", _CURE) from error
-        yield path, 0, both.record.SerializeToString(), both.transaction.SerializeToString()
+        yield path, 0, item.record.SerializeToString(), item.transaction.SerializeToString()
 
 
 def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordItem | None:
     """Return the item, None if the record is not that of the transaction. Errors: StreamFileError."""
     try:
-        parsed, its_record = (
+        parsed, parsed_record = (
             messages.parse(Transaction, transaction),
             messages.parse(TransactionRecord, record),
         )
     except DecodeError:
         return None
     hashed = parsed.signedTransactionBytes or transaction
-    if its_record.transactionHash != sha384(hashed):
+    if parsed_record.transactionHash != sha384(hashed):
         return None
     try:
-        return RecordItem(0, parsed, its_record, serialized=(transaction, record))
+        return RecordItem(0, parsed, parsed_record, serialized=(transaction, record))
     except (DecodeError, InvalidItem) as error:
         raise StreamFileError(path.name, start, str(error), _CURE) from error
 
@@ -129,14 +129,14 @@ def _time(text: str) -> int:
     return timestamp.parse_iso(name) if "T" in name else timestamp.parse(name)
 
 
-def _lines(folder: Path, name: str, of: Callable[[str], Value]) -> Iterator[Value]:
+def _lines(folder: Path, name: str, parse: Callable[[str], Value]) -> Iterator[Value]:
     for path in _files(folder, name):
         position = 0
         for line in _content(path).split(b"\n"):
             text = line.decode(errors="replace").strip()
             if text and not text.startswith("#"):
                 try:
-                    yield of(text)
+                    yield parse(text)
                 except (ValueError, binascii.Error, DecodeError) as error:
                     cause = f"the line {text[:60]!r} can't be read ({error})"
                     raise StreamFileError(path.name, position, cause, _CURE) from error

@@ -12,7 +12,7 @@ _SUCCESS = 22
 # Late by 53 ns are the balance files of these times.
 _OFFSET, _OFFSET_FROM, _OFFSET_TO = 53, 1_658_420_100_626_004_000, 1_666_368_000_880_378_770
 _LISTED_OFFSET = -1
-_AT_ONCE = 10_000
+_BATCH_SIZE = 10_000
 
 # Index: transaction__type_consensus_timestamp.
 _FAILED = f"""
@@ -38,7 +38,7 @@ _BALANCES = """
     from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) moved (id, amount, latest)
     where e.id = moved.id and e.balance is not null"""
 # Of accounts that the missing transactions have made.
-_MADE = "select id from entity where id = any(%s) and type in ('ACCOUNT', 'CONTRACT')"
+_CREATED = "select id from entity where id = any(%s) and type in ('ACCOUNT', 'CONTRACT')"
 _TRANSFERS = """
     select entity_id, consensus_timestamp, amount from crypto_transfer
     where entity_id = any(%s) and errata is distinct from 'DELETE' order by entity_id, consensus_timestamp"""
@@ -80,102 +80,102 @@ _LISTED_OFFSETS = f"""
     where consensus_timestamp = any(%s) and not synthetic
     returning consensus_timestamp"""
 
-Moved = list[tuple[int, int, int]]
+Transfers = list[tuple[int, int, int]]
 # Account and time of a snapshot -> balance.
 Rows = dict[tuple[int, int], int]
 
 
-def mark_spurious() -> Moved:
+def mark_spurious() -> Transfers:
     """Mark transfers of failed transactions that did not happen; return what their accounts get back.
 
     Loading has marked those that their transaction's body requested.
     """
-    back: Moved = []
+    refunds: Transfers = []
     failed = statements.column(_FAILED)
-    for start in range(0, len(failed), _AT_ONCE):
-        credits_ = statements.rows(_CREDITS, [failed[start : start + _AT_ONCE]])
+    for start in range(0, len(failed), _BATCH_SIZE):
+        credits_ = statements.rows(_CREDITS, [failed[start : start + _BATCH_SIZE]])
         if credits_:
-            paid = [[at for _, at, _ in credits_], [amount for *_, amount in credits_]]
+            paid = [[time for _, time, _ in credits_], [amount for *_, amount in credits_]]
             debits = statements.rows(_DEBITS, paid)
-            back += [(entity, at, -amount) for entity, at, amount in (*credits_, *debits)]
-    return back
+            refunds += [(entity, time, -amount) for entity, time, amount in (*credits_, *debits)]
+    return refunds
 
 
-def repair_balances(moved: Moved, made: set[int]) -> None:
+def repair_balances(transfers: Transfers, created: set[int]) -> None:
     """Add what has moved (account, time, amount) to balances, and to the snapshots computed from them.
 
-    `made` are the entities that were not stored before.
+    `created` are the entities that were not stored before.
     """
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-    for entity, at, amount in moved:
+    for entity, time, amount in transfers:
         total = totals[entity]
         total[0] += amount
-        total[1] = max(total[1], at)
-    stored = {entity: total for entity, total in totals.items() if entity not in made}
+        total[1] = max(total[1], time)
+    stored = {entity: total for entity, total in totals.items() if entity not in created}
     if stored:
-        sums, latest = ([total[place] for total in stored.values()] for place in (0, 1))
+        sums, latest = ([total[index] for total in stored.values()] for index in (0, 1))
         statements.execute(_BALANCES, [list(stored), sums, latest])
     snapshots: list[int] = []
-    if moved:
-        ids, times, amounts = (list(column) for column in zip(*moved, strict=True))
+    if transfers:
+        ids, times, amounts = (list(column) for column in zip(*transfers, strict=True))
         snapshots = statements.column(_COMPUTED, [min(times)])
     if snapshots:
         values = [ids, times, amounts, sorted(set(ids)), min(times), snapshots, ids, times]
         statements.execute(_SNAPSHOTS, values)
-    rows = _rows_of_stored(moved, stored, snapshots) | _write_made(made, snapshots)
+    rows = _stored_rows(transfers, stored, snapshots) | _write_created(created, snapshots)
     if rows:
         columns = zip(*((*key, balance) for key, balance in sorted(rows.items())), strict=True)
         statements.execute(_ROWS, [list(column) for column in columns])
 
 
-def _rows_of_stored(moved: Moved, stored: Iterable[int], snapshots: list[int]) -> Rows:
+def _stored_rows(transfers: Transfers, stored: Iterable[int], snapshots: list[int]) -> Rows:
     """Return the rows that snapshots lack.
 
     The first of a month has all accounts, later ones those that have changed: an account that only missing
     transactions have moved is not in the next one.
     """
     rows: Rows = {}
-    moves: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for account, at, amount in moved:
-        moves[account].append((at, amount))
+    by_account: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for account, time, amount in transfers:
+        by_account[account].append((time, amount))
     for account in statements.column(_KNOWN_BALANCES, [list(stored)]):
-        places = {bisect_left(snapshots, at) for at, _ in moves[account]}
-        for place in sorted(places - {len(snapshots)}):
-            snapshot = snapshots[place]
+        indexes = {bisect_left(snapshots, time) for time, _ in by_account[account]}
+        for index in sorted(indexes - {len(snapshots)}):
+            snapshot = snapshots[index]
             last = statements.row(_LAST_ROW, [account, month_start(snapshot), snapshot])
-            since, balance = last or (0, 0)
-            if since < snapshot:
+            row_time, balance = last or (0, 0)
+            if row_time < snapshot:
                 rows[account, snapshot] = balance + sum(
-                    amount for at, amount in moves[account] if since < at <= snapshot
+                    amount for time, amount in by_account[account] if row_time < time <= snapshot
                 )
     return rows
 
 
-def _write_made(made: set[int], snapshots: list[int]) -> Rows:
+def _write_created(created: set[int], snapshots: list[int]) -> Rows:
     """Write the balances of accounts of which nothing was stored, and return their rows in snapshots.
 
     The first snapshot after each transfer has them, and the first one of each month.
     """
     rows: Rows = {}
-    balances: dict[int, int] = dict.fromkeys(statements.column(_MADE, [sorted(made)]), 0)
+    balances: dict[int, int] = dict.fromkeys(statements.column(_CREATED, [sorted(created)]), 0)
     transfers: dict[int, list[int]] = defaultdict(list)
-    for account, at, amount in statements.rows(_TRANSFERS, [list(balances)]):
+    for account, time, amount in statements.rows(_TRANSFERS, [list(balances)]):
         balances[account] += amount
-        place = bisect_left(snapshots, at)
-        transfers[account].append(place)
-        if place < len(snapshots):
-            rows[account, snapshots[place]] = balances[account]
+        index = bisect_left(snapshots, time)
+        transfers[account].append(index)
+        if index < len(snapshots):
+            rows[account, snapshots[index]] = balances[account]
     if balances:
         statements.execute(_FIRST_BALANCES, [list(balances), list(balances.values())])
-    firsts = {month_start(at): place for place, at in reversed(list(enumerate(snapshots)))}.values()
-    for account, places in transfers.items():
+    months = {month_start(time): index for index, time in reversed(list(enumerate(snapshots)))}.values()
+    for account, indexes in transfers.items():
         balance = 0
-        for place in sorted({*places, *(first for first in firsts if first >= places[0])} - {len(snapshots)}):
-            balance = rows.setdefault((account, snapshots[place]), balance)
+        for index in sorted({*indexes, *(each for each in months if each >= indexes[0])} - {len(snapshots)}):
+            balance = rows.setdefault((account, snapshots[index]), balance)
     return rows
 
 
-def set_offsets(late: set[int]) -> list[int]:
+def set_offsets(late_files: set[int]) -> list[int]:
     """Set the offsets of the network's balance files; return the times of those that have one."""
     times = statements.column(_OFFSETS)
-    return [*times, *statements.column(_LISTED_OFFSETS, [sorted(late)])] if late else times
+    return [*times, *statements.column(_LISTED_OFFSETS, [sorted(late_files)])] if late_files else times

@@ -26,7 +26,7 @@ _ERRATA, _INDEX = map(column_names(Transaction).index, ("errata", "index"))
 _PRESENT = "select consensus_timestamp from transaction where consensus_timestamp = any(%s)"
 
 # The amounts that accounts get, with their times.
-Moved = list[tuple[int, int, int]]
+Transfers = list[tuple[int, int, int]]
 
 
 class ErrataBatch(Batch):
@@ -38,16 +38,16 @@ class ErrataBatch(Batch):
         persist.track_balance = False
         super().__init__(EntityLookup(), persist, FileContents())
         self._stored: dict[tuple[type[models.Model], tuple[Any, ...]], bool] = {}
-        self.made: set[int] = set()
+        self.created_ids: set[int] = set()
         # Changes of stored objects that were left out, by table.
-        self.left: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
 
     def upsert(self, model: type[models.Model], since: int | None = None, **columns: Any) -> None:
         if self._is_stored(model, columns):
-            self.left[model._meta.db_table] += 1
+            self.skipped[model._meta.db_table] += 1
             return
         if model is Entity:
-            self.made.add(columns["id"])
+            self.created_ids.add(columns["id"])
         super().upsert(model, since, **columns)
 
     def create_if_absent(self, model: type[models.Model], since: int, **columns: Any) -> None:
@@ -67,7 +67,7 @@ class ErrataBatch(Batch):
         return self._stored[model, key]
 
 
-def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Moved, ErrataBatch | None]:
+def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Transfers, ErrataBatch | None]:
     """Store those of the transactions that are not there.
 
     Return their times, the hbar that moved, and the batch that wrote them.
@@ -83,21 +83,21 @@ def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Moved, Errata
         batch.end_file()
         # Its position in a block is not known.
         batch.transaction[_ERRATA], batch.transaction[_INDEX] = ErrataType.INSERT.value, None
-    moved = _mark_transfers(batch)
+    transfers = _mark_transfers(batch)
     with connection.cursor() as cursor:
         batch.write(cursor)
-    return [each.item.consensus_timestamp for each in new], moved, batch
+    return [each.item.consensus_timestamp for each in new], transfers, batch
 
 
-def _mark_transfers(batch: Batch) -> Moved:
+def _mark_transfers(batch: Batch) -> Transfers:
     """Mark the transfers, but for those that did not happen, and return what moved."""
     names = column_names(CryptoTransfer)
-    moved: Moved = []
-    for part in batch.row_lists(CryptoTransfer):
-        for position, row in enumerate(part):
+    transfers: Transfers = []
+    for rows in batch.row_lists(CryptoTransfer):
+        for position, row in enumerate(rows):
             columns = dict(zip(names, row, strict=True))
             if columns["errata"] is None:
                 columns["errata"] = ErrataType.INSERT.value
-                part[position] = tuple(columns.values())
-                moved.append((columns["entity_id"], columns["consensus_timestamp"], columns["amount"]))
-    return moved
+                rows[position] = tuple(columns.values())
+                transfers.append((columns["entity_id"], columns["consensus_timestamp"], columns["amount"]))
+    return transfers

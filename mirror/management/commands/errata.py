@@ -27,12 +27,12 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from ledger.errata import KNOWN, applying
+        from ledger.errata import EXPECTED, applying
 
         timeouts.use(timeouts.LOADER)
         check_current()
         for count in applying.apply(options["folder"], self.echo):
-            known = KNOWN.get(count.part)
+            known = EXPECTED.get(count.part)
             of = f" of {known:,}" if known is not None else ""
             missing = f"; {known - count.loaded:,} are missing" if known and known > count.loaded else ""
             if missing and count.outside:
