@@ -36,7 +36,7 @@ from mirror.core.values import entity_id
 # The call that a log belongs to is that of a hook, or the parent, if the item ran a contract; else the item
 # stands for a call of the token. The data of a log that a node has written has 32 bytes. Indexes: the primary
 # keys of transaction, contract_result, contract_log and record_file; token_transfer__token_account_timestamp.
-_LACKING = """
+_MISSING_LOGS = """
     with moved as (
         select consensus_timestamp, token_id, array_agg(account_id::bigint) as accounts,
             array_agg(amount::bigint) as amounts, count(*) over (partition by consensus_timestamp) as lists
@@ -90,7 +90,7 @@ _MOVE = """
     update contract_log l set index = -1 - c.new
     from unnest(%s::bigint[], %s::int[], %s::int[]) as c (at, old, new)
     where l.consensus_timestamp = c.at and l.index = c.old"""
-_SETTLE = """
+_SET_INDEXES = """
     update contract_log set index = -1 - index
     where consensus_timestamp > %(after)s and consensus_timestamp <= %(to)s and index < 0"""
 _INSERT = """
@@ -102,7 +102,7 @@ _HASH_LENGTH = 32
 _AFTER_OWN_LOGS = 1 << 63
 
 
-class _Moved(NamedTuple):
+class _TokenTransfers(NamedTuple):
     """Units of a token that moved in an item, and the call that their logs belong to."""
 
     block_start: int
@@ -120,7 +120,7 @@ class _Moved(NamedTuple):
 
 
 @dataclass
-class _Added:
+class _AddedLogs:
     """The logs to add: by block, with the place of each in it, and those that change the blooms."""
 
     by_block: dict[tuple[int, int], list[tuple[tuple[int, int], dict[str, Any]]]] = field(
@@ -145,8 +145,8 @@ def add(keys: KeyRange) -> int:
         "few_lists": FEW_LISTS,
         "transfer": TRANSFER,
     }
-    lacking = map(_Moved._make, statements.rows(_LACKING, keys._asdict() | values))
-    added = _logs(lacking, persist.synthetic_evm_addresses)
+    missing = map(_TokenTransfers._make, statements.rows(_MISSING_LOGS, keys._asdict() | values))
+    added = _logs(missing, persist.synthetic_evm_addresses)
     if not added.by_block:
         return 0
     _add_blooms(added)
@@ -155,42 +155,42 @@ def add(keys: KeyRange) -> int:
     return count
 
 
-def _logs(all_moved: Iterable[_Moved], with_addresses: bool) -> _Added:
-    added, addresses = _Added(), EvmAddresses()
-    for moved in all_moved:
+def _logs(rows: Iterable[_TokenTransfers], with_addresses: bool) -> _AddedLogs:
+    added, addresses = _AddedLogs(), EvmAddresses()
+    for row in rows:
         for sender, receiver, amount in moves(
-            moved.transaction_type, list(zip(moved.accounts, moved.amounts, strict=True))
+            row.transaction_type, list(zip(row.accounts, row.amounts, strict=True))
         ):
             log: dict[str, Any] = {
-                "bloom": OF_CONTRACT if moved.ran_contract else ZERO,
-                "consensus_timestamp": moved.consensus_timestamp,
-                "contract_id": moved.contract_id,
+                "bloom": OF_CONTRACT if row.ran_contract else ZERO,
+                "consensus_timestamp": row.consensus_timestamp,
+                "contract_id": row.contract_id,
                 "data": number_bytes(amount),
-                "payer_account_id": moved.payer_account_id,
-                "root_contract_id": moved.contract_id or None,
+                "payer_account_id": row.payer_account_id,
+                "root_contract_id": row.contract_id or None,
                 "topic0": TRANSFER,
                 "topic1": account_topic(sender),
                 "topic2": account_topic(receiver),
                 "topic3": None,
-                "transaction_hash": bytes(moved.transaction_hash)[:_HASH_LENGTH].ljust(_HASH_LENGTH, b"\0"),
+                "transaction_hash": bytes(row.transaction_hash)[:_HASH_LENGTH].ljust(_HASH_LENGTH, b"\0"),
             }
-            place = moved.item_timestamp, _AFTER_OWN_LOGS if moved.ran_contract else moved.token_id
-            added.by_block[moved.block_start, moved.block_end].append((place, log))
+            position = row.item_timestamp, _AFTER_OWN_LOGS if row.ran_contract else row.token_id
+            added.by_block[row.block_start, row.block_end].append((position, log))
             if not with_addresses:
                 continue
             for column, account in (("topic1", sender), ("topic2", receiver)):
                 if account:
                     addresses.fill(log, column, account)
-            if moved.ran_contract:
-                address = {"evm": entity_id.long_zero(moved.contract_id)}
-                addresses.fill(address, "evm", moved.contract_id)
-                added.of_contracts.append((moved.block_end, log, address))
+            if row.ran_contract:
+                address = {"evm": entity_id.long_zero(row.contract_id)}
+                addresses.fill(address, "evm", row.contract_id)
+                added.of_contracts.append((row.block_end, log, address))
     with connection.cursor() as cursor:
         addresses.write(cursor)
     return added
 
 
-def _add_blooms(added: _Added) -> None:
+def _add_blooms(added: _AddedLogs) -> None:
     for block, log, address in added.of_contracts:
         log["bloom"] = bloom_of(log, address["evm"])
         for table, bloom, key, at in (
@@ -202,24 +202,24 @@ def _add_blooms(added: _Added) -> None:
                 statements.execute(f"update {table} set {bloom} = %s where {key} = %s", [after, at])
 
 
-def _insert(keys: KeyRange, added: _Added) -> int:
-    moved: list[tuple[int, int, int]] = []
+def _insert(keys: KeyRange, added: _AddedLogs) -> int:
+    renumbered: list[tuple[int, int, int]] = []
     logs: list[dict[str, Any]] = []
-    for block, lacking in added.by_block.items():
+    for block, missing in added.by_block.items():
         stored: list[tuple[tuple[int, int], Any]] = []
-        place = (0, 0)
+        position = (0, 0)
         # The logs of what a contract caused have the time of the call, but come later.
-        for at, index, token in statements.rows(_LOGS, block):
-            place = max(place, (at, token))
-            stored.append((place, (at, index)))
-        for index, (_, log) in enumerate(heapq.merge(stored, lacking, key=lambda each: each[0])):
+        for timestamp, index, token in statements.rows(_LOGS, block):
+            position = max(position, (timestamp, token))
+            stored.append((position, (timestamp, index)))
+        for index, (_, log) in enumerate(heapq.merge(stored, missing, key=lambda each: each[0])):
             if isinstance(log, dict):
                 logs.append(log | {"index": index})
             elif log[1] != index:
-                moved.append((*log, index))
-    if moved:
-        statements.execute(_MOVE, [list(column) for column in zip(*moved, strict=True)])
-        statements.execute(_SETTLE, keys._asdict())
+                renumbered.append((*log, index))
+    if renumbered:
+        statements.execute(_MOVE, [list(column) for column in zip(*renumbered, strict=True)])
+        statements.execute(_SET_INDEXES, keys._asdict())
     with connection.cursor() as cursor:
         cursor.executemany(_INSERT, logs)
-    return len(logs) + len(moved)
+    return len(logs) + len(renumbered)

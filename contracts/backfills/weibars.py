@@ -26,7 +26,7 @@ _UPDATE = """
 
 def decode(keys: KeyRange) -> int:
     changes = []
-    for at, data in statements.rows(_ROWS, keys._asdict()):
+    for timestamp, data in statements.rows(_ROWS, keys._asdict()):
         try:
             decoded = ethereum.decode(bytes(data))
         except InvalidEthereumData:
@@ -39,7 +39,7 @@ def decode(keys: KeyRange) -> int:
                 ethereum.signed_bytes(decoded.value),
                 _json(decoded.access_list),
                 _json(decoded.authorization_list),
-                at,
+                timestamp,
             )
         )
     if changes:

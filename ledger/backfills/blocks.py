@@ -12,7 +12,7 @@ _SINCE = {"mainnet": 1_769_558_400_000_000_000, "testnet": 1_766_966_400_000_000
 
 # Blocks with fewer stored transactions than they count, with the ends of their neighbours. Indexes: the
 # primary keys of record_file and transaction.
-_TOO_NARROW = """
+_INCOMPLETE_BLOCKS = """
     select f.consensus_start, f.consensus_end, f.count - stored.count, coalesce(before.consensus_end, -1),
         coalesce(later.consensus_start, 9223372036854775807)
     from record_file f
@@ -40,7 +40,7 @@ _AFTER = """
     order by consensus_timestamp limit %(missing)s"""
 
 
-class _Narrow(NamedTuple):
+class _IncompleteBlock(NamedTuple):
     """A block that lacks transactions, and the end and the start of its neighbours."""
 
     start: int
@@ -50,17 +50,17 @@ class _Narrow(NamedTuple):
     next_start: int
 
 
-def widen(keys: KeyRange) -> int:
+def extend_blocks(keys: KeyRange) -> int:
     """Take the missing transactions just before a block into it, then those just after it."""
-    widened = 0
-    for row in statements.rows(_TOO_NARROW, keys._asdict()):
-        block = _Narrow(*row)
-        before = statements.column(_BEFORE, block._asdict())
-        missing = {"missing": block.missing - len(before)}
-        after = statements.column(_AFTER, block._asdict() | missing)
-        if not before and not after:
+    extended = 0
+    for row in statements.rows(_INCOMPLETE_BLOCKS, keys._asdict()):
+        block = _IncompleteBlock(*row)
+        earlier = statements.column(_BEFORE, block._asdict())
+        missing = {"missing": block.missing - len(earlier)}
+        later = statements.column(_AFTER, block._asdict() | missing)
+        if not earlier and not later:
             continue
-        start, end = min([block.start, *before]), max([block.end, *after])
+        start, end = min([block.start, *earlier]), max([block.end, *later])
         statements.execute(
             "update record_file set consensus_start = %s, consensus_end = %s where consensus_end = %s",
             [start, end, block.end],
@@ -69,8 +69,8 @@ def widen(keys: KeyRange) -> int:
             statements.execute(
                 "update sidecar_file set consensus_end = %s where consensus_end = %s", [end, block.end]
             )
-        widened += 1
-    return widened
+        extended += 1
+    return extended
 
 
 def _began_with_record_files() -> bool:
@@ -83,7 +83,7 @@ TIMES = Backfill(
     table="record_file",
     key="consensus_end",
     first="consensus_start",
-    change=widen,
+    change=extend_blocks,
     is_needed=_began_with_record_files,
     oldest=lambda: _SINCE.get(config.value("network"), 0),
 )

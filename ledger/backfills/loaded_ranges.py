@@ -59,8 +59,8 @@ def add_ranges(keys: KeyRange) -> int:
     if not files:
         return 0
     runs = [[files[0]]]
-    for before, file in pairwise(files):
-        if file.previous_hash == before.hash:
+    for previous, file in pairwise(files):
+        if file.previous_hash == previous.hash:
             runs[-1].append(file)
         else:
             runs.append([file])
@@ -90,37 +90,37 @@ def _range(run: list[_File]) -> Range:
     )
 
 
-def _joined(run: list[_File], made: Range) -> Range:
+def _joined(run: list[_File], new_range: Range) -> Range:
     """Return the range with the one after it, if that is of the same kind and goes on with its last file."""
-    row = statements.row(_NEXT, [made.consensus_end])
+    row = statements.row(_NEXT, [new_range.consensus_end])
     if row is None:
-        return made
+        return new_range
     start, end, last_block, files, transactions, is_same_kind, previous_hash = row
     if previous_hash != run[-1].hash or not is_same_kind:
-        return made
+        return new_range
     statements.execute("delete from loaded_range where consensus_start = %s", [start])
     return Range(
-        consensus_start=made.consensus_start,
+        consensus_start=new_range.consensus_start,
         consensus_end=end,
-        first_block=made.first_block,
+        first_block=new_range.first_block,
         last_block=last_block,
-        files=made.files + files,
-        transactions=made.transactions + transactions,
+        files=new_range.files + files,
+        transactions=new_range.transactions + transactions,
         signed=None,
         filters=None,
-        rests_on=made.rests_on,
+        rests_on=new_range.rests_on,
     )
 
 
 def _newest() -> int | None:
     """Return the end of the last file that is in no range."""
-    at = (1 << 63) - 1
+    before = (1 << 63) - 1
     while True:
-        end = statements.value(_LAST_FILE, [at])
+        end = statements.value(_LAST_FILE, [before])
         if end is None:
             return None
-        at = statements.value(_RANGE_OF, {"at": end})
-        if at is None:
+        before = statements.value(_RANGE_OF, {"at": end})
+        if before is None:
             return int(end)
 
 

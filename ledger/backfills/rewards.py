@@ -41,7 +41,7 @@ _LONG_STAKES = """
     update entity_stake s set pending_reward = earned.reward
     from earned where earned.id = s.id and s.pending_reward <> earned.reward"""
 
-_GONE_NODES = """
+_DELETED_NODES = """
     update entity_stake s set pending_reward = 0
     where s.id > %(after)s and s.id <= %(to)s and s.pending_reward <> 0
         and (select max(epoch_day) from node_stake n where n.node_id = s.staked_node_id_start)
@@ -54,8 +54,8 @@ def value_long_stakes(keys: KeyRange) -> int:
     return execute_range(_LONG_STAKES, keys, last=last)
 
 
-def forget_gone_nodes(keys: KeyRange) -> int:
-    return execute_range(_GONE_NODES, keys)
+def clear_deleted_nodes(keys: KeyRange) -> int:
+    return execute_range(_DELETED_NODES, keys)
 
 
 def _highest_account() -> int | None:
@@ -71,11 +71,11 @@ LONG_STAKES = Backfill(
     change=value_long_stakes,
     is_needed=lambda: Persist().pending_reward,
 )
-GONE_NODES = Backfill(
+DELETED_NODES = Backfill(
     name="gone_nodes_rewards",
     table="entity_stake",
     key="id",
     newest=_highest_account,
-    change=forget_gone_nodes,
+    change=clear_deleted_nodes,
     is_needed=lambda: Persist().pending_reward,
 )

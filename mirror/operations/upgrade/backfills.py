@@ -6,7 +6,7 @@ from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, 
 
 _OF_ROWS = (
     allowances.SPENT_BY_CONTRACTS, blocks.TIMES, loaded_ranges.RANGES, indexes.POSITIONS, logs.DUPLICATES,
-    logs.HASHES, logs.SYNTHETIC, rewards.GONE_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
+    logs.HASHES, logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
     MonthlyPartitioning(name="monthly_partitions"),
 )  # fmt: skip
 _BY_NAME = INDEX_BUILDS | {backfill.name: backfill for backfill in _OF_ROWS}
