@@ -178,7 +178,7 @@ class _Copies:
             raise
         except StreamFileError as error:
             # Another block node may have it intact.
-            blocks.refuse(error.cause)
+            blocks.reject(error.cause)
             raise
 
     def _verified_block(self, row: _Missing, block: FetchedBlock) -> StreamFile:

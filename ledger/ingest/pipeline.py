@@ -23,7 +23,7 @@ from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.read import ReadStage
 from ledger.ingest.stages.verify import VerifyStage
 from ledger.ingest.stages.write import Writer
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
@@ -40,7 +40,7 @@ _SECONDS_BETWEEN_SWAP_CHECKS = 1.0
 class Pipeline:
     """Loads the stream files that follow what is stored.
 
-    `report` is called after every file and every commit. With `trust`, published files have to be signed by a
+    `report` is called after each file and each commit. With `quorums`, published files have to be signed by a
     quorum. `progress` is that of an earlier run, to be added to; `committed` is the part of it that is stored
     for certain, however the run ends. `readers` read files on disk in advance.
     """
@@ -49,7 +49,7 @@ class Pipeline:
         self,
         *,
         options: LoadOptions | None = None,
-        trust: Trust | None = None,
+        quorums: Quorums | None = None,
         report: Callable[[Progress], None] | None = None,
         progress: Progress | None = None,
         stopping: threading.Event | None = None,
@@ -58,17 +58,17 @@ class Pipeline:
         self.progress = progress or Progress()
         self.committed = self._submitted = replace(self.progress)
         self._options = options or LoadOptions()
-        self._trust = trust
+        self._quorums = quorums
         self._report = report or (lambda progress: None)
         self._stopping = stopping or threading.Event()
         self._next_swap_check = 0.0
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._dirty = DirtyKeys()
-        self._read = ReadStage(readers, trust, self._options.balances, self._dirty)
+        self._read = ReadStage(readers, quorums, self._options.balances, self._dirty)
         self._build = BuildStage(
-            self._options, self._dirty, prefetch=readers is not None, watch_nodes=trust is not None
+            self._options, self._dirty, prefetch=readers is not None, watch_nodes=quorums is not None
         )
-        self._verify = VerifyStage(trust, self._options, sidecars=self._build.reads_sidecars)
+        self._verify = VerifyStage(quorums, self._options, sidecars=self._build.reads_sidecars)
 
     def stop(self) -> None:
         """Finish after the batch at hand; safe to call from a signal handler."""
@@ -110,10 +110,10 @@ class Pipeline:
                 if batch.transactions >= most_items or batch.changes_nodes:
                     self._submit(writer, batch)
                     most_items = min(most_items * 2, self._max_items)
-                    if batch.changes_nodes and self._trust:
+                    if batch.changes_nodes and self._quorums:
                         # The signers of the next file stand in the tables once this is written.
                         self._finish_writing(writer)
-                        self._trust.forget()
+                        self._quorums.forget()
                     batch = self._new_batch()
         except (StreamFileError, IngestError) as error:
             ingest.REFUSED.add(error.kind)

@@ -42,7 +42,7 @@ _LEDGER = """
     order by abs(%(at)s - consensus_timestamp) limit 1"""
 
 
-class Trust:
+class Quorums:
     """The quorum that has to sign files. `first_book` counts as long as the tables have no book.
 
     Source: address_book_entry of the latest book in file 102; node_stake of the latest update; ledger.

@@ -53,7 +53,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     from ledger.ingest.balances import choosing
     from ledger.ingest.balances.reconciliation import reconcile
     from ledger.ingest.pipeline import LoadOptions, Pipeline
-    from ledger.ingest.trusted_nodes import Trust
+    from ledger.ingest.trusted_nodes import Quorums
     from ledger.stream.balance.files import find_balance_files
     from ledger.stream.source.local import find_record_files
     from mirror.core.db.partitions.making import create_partitions_ahead
@@ -73,7 +73,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
             cursor.execute(f"truncate {rows(_TABLES)[0][0]} cascade")
         create_partitions_ahead()
         began = time.process_time()
-        Pipeline(options=LoadOptions(balances=start), trust=Trust(first_book())).run(files)
+        Pipeline(options=LoadOptions(balances=start), quorums=Quorums(first_book())).run(files)
         return time.process_time() - began
 
     balances = BalanceWriter(stream, nodes(), 15)
@@ -94,8 +94,8 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     wrong = 0
     for point in chosen:
         left = files[point:]
-        trust = Trust(first_book())
-        start = choosing.from_folders([stream], left, trust)
+        quorums = Quorums(first_book())
+        start = choosing.from_folders([stream], left, quorums)
         assert start is not None
         seconds = load(left, start)
         equal = sum([rows(statement) for statement in _END][n] == expected[n] for n in (0, 1))
@@ -103,7 +103,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
             for row in sorted(set(rows(statement)) ^ set(expected[number]))[:6]:
                 print(f"  differs: {row}")
         later = [each for each in published if each.instant > start.last]
-        compared = [reconcile(each.read(trust.quorum())[0]) for each in later]
+        compared = [reconcile(each.read(quorums.quorum())[0]) for each in later]
         for row in rows(_DIFFERENCES):
             print(f"  differs from a file: {row}")
         same = sum(each.outcome == 2 for each in compared)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ledger.ingest.balances.start import MAX_FILE, Start
 from ledger.ingest.loaded_ranges import begins_network
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance.balance_file import BalanceFile
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
@@ -34,12 +34,12 @@ def wanted() -> bool:
     return str(config.value(SETTING)) == "auto"
 
 
-def from_bucket(download: BalanceDownload, trust: Trust, until: int) -> Start:
+def from_bucket(download: BalanceDownload, quorums: Quorums, until: int) -> Start:
     """Return the start after the newest balance file of a bucket up to a time (ns).
 
     Errors: NoBalances; NoAddressBook.
     """
-    quorum = trust.quorum()
+    quorum = quorums.quorum()
     reason = ""
     try:
         for published in download.newest(quorum, until)[:_TRIED]:
@@ -58,7 +58,7 @@ def from_bucket(download: BalanceDownload, trust: Trust, until: int) -> Start:
     )
 
 
-def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], trust: Trust | None) -> Start | None:
+def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], quorums: Quorums | None) -> Start | None:
     """Return the start after the first balance file that is not older than the first of these files.
 
     An older one is without what happened between the two. None for files that begin with the network.
@@ -68,7 +68,7 @@ def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], trust: Trus
     record = first.record_file()
     if begins_network(record):
         return None
-    quorum = trust.quorum() if trust else None
+    quorum = quorums.quorum() if quorums else None
     older, reason = False, ""
     for local in find_balance_files(path for path in paths if path.is_dir()):
         if local.instant < record.consensus_start - 1 - MAX_FILE:

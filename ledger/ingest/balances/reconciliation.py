@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import offset_of, stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
@@ -212,20 +212,20 @@ def is_comparable() -> bool:
     return intervals[-1].rests_on in _BASES and not intervals[-1].filters
 
 
-def compare_newest(download: BalanceDownload, trust: Trust, *, again: bool = False) -> Compared | None:
+def compare_newest(download: BalanceDownload, quorums: Quorums, *, again: bool = False) -> Compared | None:
     """Compare the node with the newest file of a bucket that its blocks have reached, within a day.
 
     None if there is none, or if it was compared before, unless `again`. Errors: StreamFileError; IngestError;
     NotComparable.
     """
-    published = _newest(download, trust, after=0 if again else _compared_until())
+    published = _newest(download, quorums, after=0 if again else _compared_until())
     if published is None:
         return None
-    file, _ = download.fetch_balances(published, trust.quorum())
+    file, _ = download.fetch_balances(published, quorums.quorum())
     return reconcile(file)
 
 
-def _newest(download: BalanceDownload, trust: Trust, *, after: int) -> PublishedBalances | None:
+def _newest(download: BalanceDownload, quorums: Quorums, *, after: int) -> PublishedBalances | None:
     intervals = loaded_ranges.read().intervals
     if not intervals:
         return None
@@ -235,7 +235,7 @@ def _newest(download: BalanceDownload, trust: Trust, *, after: int) -> Published
         return None
     reached = [
         each
-        for each in download.published(trust.quorum(), after, end)
+        for each in download.published(quorums.quorum(), after, end)
         if each.instant + offset_of(each.instant) <= end
     ]
     return reached[-1] if reached else None

@@ -29,8 +29,8 @@ _BLOCK = "importer.block."
 _STREAM = _BLOCK + "stream."
 _ENDPOINT = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/]+)(:(?P<port>\d{1,5}))?")
 # Registered nodes change seldom, and reading them takes a millisecond.
-_DISCOVERY_HOLDS_SECONDS = 10.0
-_NODE_WORDS = ("priority", "status")
+_DISCOVERY_SECONDS = 10.0
+_NODE_OPTIONS = ("priority", "status")
 _BLOCK_NODE = 1
 # Index: registered_node__type.
 _REGISTERED = f"""
@@ -43,11 +43,11 @@ def open_block_source(location: str = "") -> BlockSource:
 
     Errors: OperatorError.
     """
-    kind = config.value(_BLOCK + "sourceType")
-    if location or kind == "FILE":
+    source_type = config.value(_BLOCK + "sourceType")
+    if location or source_type == "FILE":
         return _bucket(location)
     nodes = Nodes()
-    if kind == "BLOCK_NODE":
+    if source_type == "BLOCK_NODE":
         return _block_nodes(nodes)
     try:
         bucket = _bucket("")
@@ -56,8 +56,8 @@ def open_block_source(location: str = "") -> BlockSource:
             raise
         # A private network may have no bucket at all.
         return _block_nodes(nodes)
-    patience: float = config.value("importer.downloader.timeout")
-    return FailoverBlockSource(_block_nodes(nodes), bucket, lambda: bool(nodes()), patience=patience)
+    timeout: float = config.value("importer.downloader.timeout")
+    return FailoverBlockSource(_block_nodes(nodes), bucket, lambda: bool(nodes()), timeout=timeout)
 
 
 def _bucket(location: str) -> BlockBucket:
@@ -110,11 +110,11 @@ class Nodes:
         self._configured = [_node(text) for text in config.value(_BLOCK + "nodes")]
         self._discovers: bool = config.value(_BLOCK + "autoDiscoveryEnabled")
         self._discovered: list[BlockNode] = []
-        self._until = 0.0
+        self._next_discovery = 0.0
 
     def __call__(self) -> list[BlockNode]:
-        if self._discovers and time.monotonic() > self._until:
-            self._until = time.monotonic() + _DISCOVERY_HOLDS_SECONDS
+        if self._discovers and time.monotonic() > self._next_discovery:
+            self._next_discovery = time.monotonic() + _DISCOVERY_SECONDS
             try:
                 self._discovered = discovered()
             except DatabaseError as error:
@@ -129,8 +129,8 @@ class Nodes:
 def discovered() -> list[BlockNode]:
     """Return the block nodes that are registered with the network. Source: registered_node."""
     registered = statements.column(_REGISTERED)
-    listed = (json.loads(each) if isinstance(each, str) else each for each in registered)
-    return [node for endpoints in listed if (node := registered_node(endpoints))]
+    nodes_endpoints = (json.loads(value) if isinstance(value, str) else value for value in registered)
+    return [node for endpoints in nodes_endpoints if (node := registered_node(endpoints))]
 
 
 def registered_node(endpoints: Any) -> BlockNode | None:
@@ -138,7 +138,7 @@ def registered_node(endpoints: Any) -> BlockNode | None:
 
     A node that consensus nodes publish to (PUBLISH) has all blocks; other nodes may have any.
     """
-    offers: list[tuple[Endpoint, set[str]]] = []
+    parsed: list[tuple[Endpoint, set[str]]] = []
     for each in endpoints or ():
         apis = set((each.get("block_node") or {}).get("endpoint_apis") or ())
         host = (each.get("domain_name") or "").strip() or (each.get("ip_address") or "").strip()
@@ -146,13 +146,13 @@ def registered_node(endpoints: Any) -> BlockNode | None:
             host = f"[{host}]"
         if host and apis:
             port, tls = each.get("port") or DEFAULT_PORT, each.get("requires_tls", False)
-            offers.append((Endpoint(host, port, tls), apis))
-    if not any("PUBLISH" in apis for _, apis in offers):
+            parsed.append((Endpoint(host, port, tls), apis))
+    if not any("PUBLISH" in apis for _, apis in parsed):
         return None
     # An endpoint that has both is preferred.
-    offers.sort(key=lambda offer: not {"STATUS", "SUBSCRIBE_STREAM"} <= offer[1])
-    status = next((endpoint for endpoint, apis in offers if "STATUS" in apis), None)
-    stream = next((endpoint for endpoint, apis in offers if "SUBSCRIBE_STREAM" in apis), None)
+    parsed.sort(key=lambda entry: not {"STATUS", "SUBSCRIBE_STREAM"} <= entry[1])
+    status = next((endpoint for endpoint, apis in parsed if "STATUS" in apis), None)
+    stream = next((endpoint for endpoint, apis in parsed if "SUBSCRIBE_STREAM" in apis), None)
     return BlockNode(status, stream) if status and stream else None
 
 
@@ -183,26 +183,26 @@ def fetch_block(number: int, block_hash: str) -> bytes | None:
 
 def _node(text: str) -> BlockNode:
     """Return the block node in an entry of the setting. Errors: OperatorError."""
-    first, *words = text.split()
-    tls = "tls" in words
-    values = dict(word.split("=", 1) for word in words if "=" in word)
-    known = {"tls", *(f"{name}={value}" for name, value in values.items() if name in _NODE_WORDS)}
-    if not known.issuperset(words) or not values.get("priority", "0").isdecimal():
-        raise _wrong(text)
-    stream = _endpoint(text, first, tls)
+    endpoint, *options = text.split()
+    tls = "tls" in options
+    values = dict(option.split("=", 1) for option in options if "=" in option)
+    valid = {"tls", *(f"{name}={value}" for name, value in values.items() if name in _NODE_OPTIONS)}
+    if not valid.issuperset(options) or not values.get("priority", "0").isdecimal():
+        raise _invalid_node(text)
+    stream = _endpoint(text, endpoint, tls)
     status = _endpoint(text, values["status"], tls) if "status" in values else stream
     return BlockNode(status, stream, int(values.get("priority", "0")))
 
 
-def _endpoint(text: str, address: str, tls: bool) -> Endpoint:
-    match = _ENDPOINT.fullmatch(address)
+def _endpoint(text: str, host_and_port: str, tls: bool) -> Endpoint:
+    match = _ENDPOINT.fullmatch(host_and_port)
     port = int(match["port"] or DEFAULT_PORT) if match else 0
     if match is None or not 0 < port < 1 << 16:
-        raise _wrong(text)
+        raise _invalid_node(text)
     return Endpoint(match["host"], port, tls)
 
 
-def _wrong(text: str) -> OperatorError:
+def _invalid_node(text: str) -> OperatorError:
     variable = config.lookup(_BLOCK + "nodes").variable
     return OperatorError(
         f"{variable}: {text!r} is no block node, such as node1.example.com:40840, or "

@@ -48,7 +48,7 @@ class Stream(StrEnum):
 
 class _Stage(StrEnum):
     # One stream for good.
-    PLAIN = "plain"
+    SINGLE = "plain"
     # Record files in blocks, and record files when these are late.
     FIRST = "first"
     # Both alternately, until the first block.
@@ -72,7 +72,7 @@ class LastFile:
         return cls(version, None if hapi[0] is None else (hapi[0], hapi[1], hapi[2]), end)
 
     @classmethod
-    def of(cls, file: RecordFile) -> "LastFile":
+    def from_record_file(cls, file: RecordFile) -> "LastFile":
         return cls(file.version, file.hapi_version, file.consensus_end)
 
 
@@ -84,106 +84,106 @@ class Choice:
         last: LastFile | None,
         clock: Callable[[], float] = time.monotonic,
         *,
-        begins_at_time: bool = False,
+        starts_at_time: bool = False,
     ) -> None:
-        """With `begins_at_time`, record files are followed until the first one is stored.
+        """With `starts_at_time`, record files are followed until the first one is stored.
 
         Blocks are found by number, not by time. Errors: OperatorError.
         """
         self._clock = clock
-        self._begins_at_time = begins_at_time
+        self._starts_at_time = starts_at_time
         self._last = last
         self._blocks: str = config.value(_BLOCK + "enabled")
         enabled = config.value(_CUTOVER + "enabled")
-        self._expected = config.value("network") in _EXPECTED if enabled == "AUTO" else enabled == "true"
+        self._is_expected = config.value("network") in _EXPECTED if enabled == "AUTO" else enabled == "true"
         self._single = _version(_CUTOVER + "hapiVersion")
         self._first = _version(_FIRST_STAGE + "hapiVersion")
         self._threshold: float = config.value(_CUTOVER + "threshold")
         self._check_after: float = config.value(_FIRST_STAGE + "latencyCheckThreshold")
-        self._most_late: float = config.value(_FIRST_STAGE + "maxLatency")
-        self._since = self._measured = self._clock()
+        self._max_latency: float = config.value(_FIRST_STAGE + "maxLatency")
+        self._changed_at = self._measured_at = self._clock()
         self._measured_end = last.consensus_end if last else 0
-        self._stage = self._stage_now()
-        self.stream = self._first_of_stage()
+        self._stage = self._current_stage()
+        self.stream = self._default_stream()
 
-    def advanced(self, file: RecordFile) -> None:
+    def file_verified(self, file: RecordFile) -> None:
         """Note a verified file of the stream that is followed."""
-        self._last = LastFile.of(file)
-        self._since = self._clock()
-        before, self._stage = self._stage, self._stage_now()
-        if self._stage is not before and self._stage is not _Stage.PLAIN:
+        self._last = LastFile.from_record_file(file)
+        self._changed_at = self._clock()
+        previous_stage, self._stage = self._stage, self._current_stage()
+        if self._stage is not previous_stage and self._stage is not _Stage.SINGLE:
             self._measure()
-        if self._stage is not before or self._stage is _Stage.PLAIN:
-            self._change(self._first_of_stage())
+        if self._stage is not previous_stage or self._stage is _Stage.SINGLE:
+            self._change(self._default_stream())
 
-    def idle(self, *, fetching: bool = False) -> None:
+    def nothing_new(self, *, fetching: bool = False) -> None:
         """Note that the stream that is followed has nothing new; this may change the stream.
 
         With `fetching`, a file was found that is being fetched.
         """
-        if self._stage is _Stage.ALTERNATING and self._clock() - self._since >= self._threshold:
+        if self._stage is _Stage.ALTERNATING and self._clock() - self._changed_at >= self._threshold:
             self._change(self.stream.other)
         elif self._stage is _Stage.FIRST:
-            if fetching and self._clock() - self._since < self._threshold:
+            if fetching and self._clock() - self._changed_at < self._threshold:
                 return
             if self.stream is Stream.RECORD:
                 self._measure()
             self._change(self.stream.other)
 
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Return whether record files in blocks are late, so that the record stream is read once."""
         if self._stage is not _Stage.FIRST or self.stream is not Stream.BLOCK or self._last is None:
             return False
-        elapsed = self._clock() - self._measured
+        elapsed = self._clock() - self._measured_at
         streamed = (self._last.consensus_end - self._measured_end) / NANOS_PER_SECOND
-        if elapsed < self._check_after or elapsed <= self._most_late + streamed:
+        if elapsed < self._check_after or elapsed <= self._max_latency + streamed:
             return False
         self._change(Stream.RECORD)
         return True
 
-    def _stage_now(self) -> _Stage:
+    def _current_stage(self) -> _Stage:
         last = self._last
-        if not self._expected or self._blocks == "true" or (last and last.version >= block_file.VERSION):
-            return _Stage.PLAIN
+        if not self._is_expected or self._blocks == "true" or (last and last.version >= block_file.VERSION):
+            return _Stage.SINGLE
         if last is None:
-            return _Stage.PLAIN if self._begins_at_time else _Stage.ALTERNATING
+            return _Stage.SINGLE if self._starts_at_time else _Stage.ALTERNATING
         version = last.hapi_version or (0, 0, 0)
         if config.value(_FIRST_STAGE + "enabled") and version >= self._first:
             return _Stage.FIRST
-        return _Stage.ALTERNATING if version >= self._single else _Stage.PLAIN
+        return _Stage.ALTERNATING if version >= self._single else _Stage.SINGLE
 
-    def _first_of_stage(self) -> Stream:
-        if self._stage is _Stage.PLAIN:
+    def _default_stream(self) -> Stream:
+        if self._stage is _Stage.SINGLE:
             has_blocks = self._last is not None and self._last.version >= block_file.VERSION
             return Stream.BLOCK if has_blocks or self._blocks == "true" else Stream.RECORD
         return Stream.BLOCK if self._stage is _Stage.FIRST else Stream.RECORD
 
     def _measure(self) -> None:
-        self._measured = self._clock()
+        self._measured_at = self._clock()
         self._measured_end = self._last.consensus_end if self._last else 0
 
     def _change(self, stream: Stream) -> None:
         if stream is not self.stream:
             log.info("stream_changed", before=self.stream.value, now=stream.value)
-        self.stream, self._since = stream, self._clock()
+        self.stream, self._changed_at = stream, self._clock()
 
 
 class CutoverFollower:
     """Follows one stream or the other, as the choice says.
 
-    `make` begins to follow one after what is stored.
+    `followers` begin to follow one after what is stored.
     """
 
-    def __init__(self, choice: Choice, make: Mapping[Stream, Callable[[], StreamFollower]]) -> None:
+    def __init__(self, choice: Choice, followers: Mapping[Stream, Callable[[], StreamFollower]]) -> None:
         self._choice = choice
-        self._make = make
+        self._followers = followers
         self.problem: Any = None
 
     def files(self) -> Iterator[StreamFile | None]:
         """Yield the files of either stream in order, None whenever the next is not there yet."""
         while True:
             stream = self._choice.stream
-            follower = self._make[stream]()
+            follower = self._followers[stream]()
             with closing(cast(Generator[StreamFile | None], follower.files())) as files:
                 after_block = False
                 for file in files:
@@ -195,10 +195,10 @@ class CutoverFollower:
                     if may_store:
                         continue
                     if file:
-                        self._choice.advanced(file.record_file())
-                        self._choice.late()
+                        self._choice.file_verified(file.record_file())
+                        self._choice.is_late()
                     else:
-                        self._choice.idle(fetching=follower.fetching)
+                        self._choice.nothing_new(fetching=follower.fetching)
                     if self._choice.stream is not stream:
                         break
                 else:

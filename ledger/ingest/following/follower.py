@@ -17,7 +17,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.hash_chain import NO_HASH, Position, block_number, chained
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum
@@ -33,19 +33,19 @@ log = logs.logger(__name__)
 
 MAX_PAUSE = 30.0
 # A file may appear so long after its time: at the end of the time to follow, wait for it.
-_SECONDS_OF_GRACE = 120
+_GRACE_SECONDS = 120
 
 _WAITING_SECONDS = 1.0
 # Waiting for a block is divided into waits of this length, so that the loader may be stopped.
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 # Another source may have the block, and there is a new one every other second.
-_MAX_PAUSE_OF_BLOCKS = 2.0
+_MAX_BLOCK_PAUSE = 2.0
 # Far more than the time between the first and the last transaction of any record file (ns).
-_MAX_FILE = 3_600 * NANOS_PER_SECOND
+_MAX_FILE_NS = 3_600 * NANOS_PER_SECOND
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Fetch:
     """A file being downloaded, and the quorum that has to sign it."""
 
     published: Published
@@ -57,21 +57,21 @@ class _Wanted:
 class Span:
     """The time to follow (ns): from where the tables end, or from `start` if that is later, to `until`.
 
-    `within`: begin with the file that holds the time before `start`, if it lasts until then.
+    `from_containing_file`: begin with the file that holds the time before `start`, if it lasts until then.
     """
 
     start: int | None = None
     until: int | None = None
-    within: bool = False
+    from_containing_file: bool = False
 
 
 class StreamFollower(ABC):
     """Follows a stream. Setting `stopping` ends it at the next file, from any thread."""
 
     def __init__(
-        self, trust: Trust, report: Reporting | None, stopping: threading.Event | None, retry: RetryState
+        self, quorums: Quorums, report: Reporting | None, stopping: threading.Event | None, retry: RetryState
     ) -> None:
-        self._trust, self._report, self._retry = trust, report, retry
+        self._quorums, self._report, self._retry = quorums, report, retry
         self._stopping = stopping or threading.Event()
 
     @property
@@ -95,42 +95,42 @@ class Follower(StreamFollower):
     def __init__(
         self,
         download: Download,
-        trust: Trust,
+        quorums: Quorums,
         report: Reporting | None = None,
         *,
         stopping: threading.Event | None = None,
         span: Span | None = None,
     ) -> None:
         frequency: float = config.value("importer.downloader.record.frequency")
-        super().__init__(trust, report, stopping, RetryState(frequency, MAX_PAUSE, report))
+        super().__init__(quorums, report, stopping, RetryState(frequency, MAX_PAUSE, report))
         self._download = download
         self._span = span or Span()
-        self._prefetched: int = config.value("importer.downloader.batchSize")
-        self._fetching = ThreadPoolExecutor(self._prefetched, thread_name_prefix="fetch")
-        self._listed, self._wanted = deque[Published](), deque[_Wanted]()
+        self._prefetch_count: int = config.value("importer.downloader.batchSize")
+        self._fetching = ThreadPoolExecutor(self._prefetch_count, thread_name_prefix="fetch")
+        self._listed, self._fetches = deque[Published](), deque[_Fetch]()
         # Downloaded after a file that could not be; by name.
-        self._downloaded: dict[str, _Wanted] = {}
-        self._after = self._hash = ""
+        self._downloaded: dict[str, _Fetch] = {}
+        self._listed_until = self._hash = ""
 
     @property
     def fetching(self) -> bool:
-        return bool(self._wanted or self._listed)
+        return bool(self._fetches or self._listed)
 
     def files(self) -> Iterator[VerifiedFile | None]:
         try:
             self._begin()
             while not self._stopping.is_set():
-                if not self._wanted and not self._listed and not self._list():
+                if not self._fetches and not self._listed and not self._list():
                     yield None
                     if self._ended():
                         return
                     self._stopping.wait(self._retry.pause)
                     continue
-                if not self._fill():
+                if not self._prefetch():
                     return
-                while not self._wanted[0].file.done() and not self._stopping.is_set():
+                while not self._fetches[0].file.done() and not self._stopping.is_set():
                     yield None
-                    wait([self._wanted[0].file], _WAITING_SECONDS)
+                    wait([self._fetches[0].file], _WAITING_SECONDS)
                 if self._stopping.is_set():
                     return
                 file = self._next()
@@ -144,35 +144,35 @@ class Follower(StreamFollower):
     def _begin(self) -> None:
         last, start = Position.stored(), self._span.start
         if last and (start is None or start <= last.consensus_end):
-            self._after = _after(last)
+            self._listed_until = _listing_position(last)
             self._hash = last.hash
         elif start:
-            self._after = names.parse(names.record_name(start - 1)).after
-            if self._span.within:
-                self._after = self._before(start)
+            self._listed_until = names.parse(names.record_name(start - 1)).after
+            if self._span.from_containing_file:
+                self._listed_until = self._listing_start(start)
 
-    def _before(self, start: int) -> str:
+    def _listing_start(self, start: int) -> str:
         """Return after which name to list so that the last file that begins before a time comes first."""
-        after, quorum = names.parse(names.record_name(start - _MAX_FILE)).after, self._trust.quorum()
-        before = [names.parse(names.record_name(start - 1)).after]
+        after, quorum = names.parse(names.record_name(start - _MAX_FILE_NS)).after, self._quorums.quorum()
+        positions = [names.parse(names.record_name(start - 1)).after]
         while files := self._download.listing(quorum, after).files:
-            before += [file.name for file in files if file.instant < start]
+            positions += [file.name for file in files if file.instant < start]
             after = files[-1].after
             if files[-1].instant >= start:
                 break
         # A name sorts after the time that it begins with.
-        return before[0] if len(before) == 1 else names.parse(before[-1]).time
+        return positions[0] if len(positions) == 1 else names.parse(positions[-1]).time
 
     def _list(self) -> bool:
         """Look for new files, and return whether there are any."""
-        listing = self._download.listing(self._trust.quorum(), self._after)
+        listing = self._download.listing(self._quorums.quorum(), self._listed_until)
         self._listed.extend(listing.files)
         if listing.files:
             if self._report:
                 self._report.newest(listing.files[-1].instant)
             return True
         if listing.problems:
-            self._retry.note(_unlisted(self._download.bucket.location, listing))
+            self._retry.note(_listing_error(self._download.bucket.location, listing))
         else:
             self._retry.end()
             if self._report:
@@ -183,75 +183,75 @@ class Follower(StreamFollower):
         until = self._span.until
         if until is None or self.problem is not None:
             return False
-        return time.time() > until / 1e9 + _SECONDS_OF_GRACE
+        return time.time() > until / 1e9 + _GRACE_SECONDS
 
-    def _fill(self) -> bool:
+    def _prefetch(self) -> bool:
         """Prefetch files. Return False when the next file is after the time to follow."""
         until = self._span.until
-        while self._listed and len(self._wanted) < self._prefetched:
+        while self._listed and len(self._fetches) < self._prefetch_count:
             if until is not None and self._listed[0].instant > until:
-                if not self._wanted:
+                if not self._fetches:
                     return False
                 break
-            self._want(self._listed.popleft())
+            self._start_fetch(self._listed.popleft())
         return True
 
-    def _want(self, published: Published) -> None:
-        quorum = self._trust.quorum()
-        wanted = self._downloaded.pop(published.name, None)
-        if wanted is None or wanted.quorum is not quorum:
+    def _start_fetch(self, published: Published) -> None:
+        quorum = self._quorums.quorum()
+        fetch = self._downloaded.pop(published.name, None)
+        if fetch is None or fetch.quorum is not quorum:
             file = self._fetching.submit(self._download.fetch, published, quorum)
-            wanted = _Wanted(published, quorum, file)
-        self._wanted.append(wanted)
+            fetch = _Fetch(published, quorum, file)
+        self._fetches.append(fetch)
 
     def _next(self) -> VerifiedFile | None:
         """Return the next file of the chain; without one, list again, as the next listing may be complete."""
-        if self._wanted[0].quorum is not self._trust.quorum():
+        if self._fetches[0].quorum is not self._quorums.quorum():
             # The nodes have changed: prefetched files have to be signed by the new ones.
-            self._listed.extendleft(wanted.published for wanted in reversed(self._wanted))
-            self._wanted.clear()
+            self._listed.extendleft(fetch.published for fetch in reversed(self._fetches))
+            self._fetches.clear()
             return None
         problem: StreamFileError | None = None
-        for number, wanted in enumerate(self._wanted):
+        for number, fetch in enumerate(self._fetches):
             try:
-                file = wanted.file.result()
+                file = fetch.file.result()
                 self._require_next(file)
             except StreamFileError as error:
                 problem = problem or error
-                if not self._chained:
+                if not self._is_chained:
                     # Without a chain it is not known if a later file is the next one.
                     break
                 continue
             for _ in range(number):
-                log.warning("file_skipped", file=self._wanted.popleft().published.name)
-            self._wanted.popleft()
-            self._after, self._hash = wanted.published.after, file.record.hash
+                log.warning("file_skipped", file=self._fetches.popleft().published.name)
+            self._fetches.popleft()
+            self._listed_until, self._hash = fetch.published.after, file.record.hash
             self._retry.end()
             return file
         self._downloaded = {
-            wanted.published.name: wanted
-            for wanted in self._wanted
-            if not wanted.file.done() or not (wanted.file.cancelled() or wanted.file.exception())
+            fetch.published.name: fetch
+            for fetch in self._fetches
+            if not fetch.file.done() or not (fetch.file.cancelled() or fetch.file.exception())
         }
-        self._wanted.clear()
+        self._fetches.clear()
         self._listed.clear()
         if problem:
             self._retry.note(problem)
         return None
 
     @property
-    def _chained(self) -> bool:
+    def _is_chained(self) -> bool:
         return self._hash not in ("", NO_HASH)
 
     def _require_next(self, file: VerifiedFile) -> None:
         if chained(file.record.previous_hash, self._hash):
             return
-        previous, own = describe_difference(file.record.previous_hash, self._hash)
+        previous, expected = describe_difference(file.record.previous_hash, self._hash)
         raise StreamFileError(
             file.name,
             0,
-            f"its previous hash {previous} is not the hash {own} "
-            f"of the last file, that of {self._after.removesuffix('_')}: a file between them is missing",
+            f"its previous hash {previous} is not the hash {expected} of the last file, that of "
+            f"{self._listed_until.removesuffix('_')}: a file between them is missing",
             "The missing file may appear; if it is lost for good, start anew after it by --from.",
             kind=ingest.CHAIN,
         )
@@ -263,7 +263,7 @@ class BlockFollower(StreamFollower):
     def __init__(
         self,
         source: BlockSource,
-        trust: Trust,
+        quorums: Quorums,
         report: Reporting | None = None,
         *,
         stopping: threading.Event | None = None,
@@ -271,13 +271,13 @@ class BlockFollower(StreamFollower):
         sidecars: bool = True,
     ) -> None:
         self._frequency: float = config.value("importer.block.frequency")
-        retry = RetryState(self._frequency, _MAX_PAUSE_OF_BLOCKS, report)
-        super().__init__(trust, report, stopping, retry)
+        retry = RetryState(self._frequency, _MAX_BLOCK_PAUSE, report)
+        super().__init__(quorums, report, stopping, retry)
         self._source, self._until, self._sidecars = source, until, sidecars
         self._last: Position | None = None
         self._number = 0
         # How long to wait before the next look into the source, and in the source for the block (seconds).
-        self._wait = self._look = 0.0
+        self._wait = self._poll_seconds = 0.0
 
     def files(self) -> Iterator[StreamFile | None]:
         self._last = Position.stored()
@@ -306,35 +306,35 @@ class BlockFollower(StreamFollower):
 
         The first look does not wait, so that the blocks before are stored first; the next one does.
         """
-        began, look, self._look = time.monotonic(), self._look, 0.0
+        started_at, poll_seconds, self._poll_seconds = time.monotonic(), self._poll_seconds, 0.0
         try:
-            block = self._source.next(self._number, look)
+            block = self._source.next(self._number, poll_seconds)
             if block is not None:
-                return self._accepted(block)
+                return self._verified(block)
         except (StreamFileError, IngestError) as error:
             self._retry.note(error)
             self._wait = self._retry.pause
             return None
         if self._report and self.problem is None:
             self._report.waiting()
-        self._look = _LOOK_SECONDS
-        if look:
+        self._poll_seconds = _POLL_SECONDS
+        if poll_seconds:
             # A bucket does not wait by itself.
-            self._wait = max(0.0, self._frequency - (time.monotonic() - began))
+            self._wait = max(0.0, self._frequency - (time.monotonic() - started_at))
         return None
 
-    def _accepted(self, block: FetchedBlock) -> StreamFile:
+    def _verified(self, block: FetchedBlock) -> StreamFile:
         """Return the block, verified as the next of the chain. Errors: StreamFileError, IngestError."""
         file = block.file
         try:
             if self._last:
                 self._last.require_next(file)
-            verified = block.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+            verified = block.verify(self._quorums.latest_quorum, sidecars=self._sidecars)
         except NoTrustedSigners:
             # Blocks of other sources can't be verified either.
             raise
         except (StreamFileError, IngestError) as error:
-            self._source.refuse(error.cause)
+            self._source.reject(error.cause)
             raise
         self._last = Position.after(file, block_number(file, self._last))
         self._number = self._last.index + 1
@@ -344,7 +344,7 @@ class BlockFollower(StreamFollower):
         return verified
 
 
-def _after(last: Position) -> str:
+def _listing_position(last: Position) -> str:
     """Return after which name to list: that of the last file, or its last transaction if it was a block."""
     try:
         return names.parse(last.name).after
@@ -352,7 +352,7 @@ def _after(last: Position) -> str:
         return names.parse(names.record_name(last.consensus_end)).after
 
 
-def _unlisted(location: str, listing: Listing) -> StreamFileError:
+def _listing_error(location: str, listing: Listing) -> StreamFileError:
     nodes, causes = len(listing.problems), list(listing.problems.values())
     # If the bucket does not answer, the causes differ only in the node's address.
     cause = causes[0] if len(set(causes)) == 1 else f"{causes[0]}; and alike"

@@ -24,7 +24,7 @@ class RetryState:
         self._shortest = shortest
         self._longest = longest
         self._report = report
-        self._since: float | None = None
+        self._failing_since: float | None = None
         self._next = shortest
         # How long to wait now (seconds).
         self.pause = shortest
@@ -34,15 +34,15 @@ class RetryState:
     def note(self, problem: StreamFileError | IngestError) -> None:
         """Note a failed try: the pauses grow, and a lasting problem is reported."""
         now = time.monotonic()
-        self._since = self._since or now
+        self._failing_since = self._failing_since or now
         self.problem = problem
         self.pause, self._next = self._next, min(self._next * 2, self._longest)
         ingest.REFUSED.add(problem.kind)
         log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self.pause, 1))
-        if self._report and now - self._since >= SECONDS_BEFORE_STUCK:
+        if self._report and now - self._failing_since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.of(problem))
 
     def end(self) -> None:
         """Note that a try succeeded."""
         self.pause = self._next = self._shortest
-        self._since, self.problem = None, None
+        self._failing_since, self.problem = None, None

@@ -7,7 +7,7 @@ from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
 from ledger.ingest.prefetch.processes import Arrival, Readers
 from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest
 from ledger.ingest.stages.options import Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 
 
@@ -15,9 +15,9 @@ class ReadStage:
     """Hands files to reader processes, if there are any, and drops results that are out of date."""
 
     def __init__(
-        self, readers: Readers | None, trust: Trust | None, balances: Start | None, dirty: DirtyKeys
+        self, readers: Readers | None, quorums: Quorums | None, balances: Start | None, dirty: DirtyKeys
     ) -> None:
-        self._readers, self._trust, self._balances, self._dirty = readers, trust, balances, dirty
+        self._readers, self._quorums, self._balances, self._dirty = readers, quorums, balances, dirty
 
     def arrivals(
         self, files: Iterable[StreamFile | None], progress: Progress, *, prefetch: bool
@@ -33,7 +33,7 @@ class ReadStage:
         _, request, prefetched = arrival
         if request is None or prefetched is None:
             return None
-        if self._trust and request.quorum is not self._trust.latest():
+        if self._quorums and request.quorum is not self._quorums.latest():
             return None
         self._dirty.forget(request.committed)
         return None if self._dirty.since(request.committed, prefetched.lookup_keys) else prefetched
@@ -45,4 +45,4 @@ class ReadStage:
         if not progress.last and self._balances and source.instant <= self._balances.last:
             # Only a part of it is loaded.
             return None
-        return PrefetchRequest(self._dirty.committed, self._trust.latest() if self._trust else None)
+        return PrefetchRequest(self._dirty.committed, self._quorums.latest() if self._quorums else None)

@@ -13,7 +13,7 @@ from ledger.ingest.hash_chain import (
 )
 from ledger.ingest.prefetch.reading import PrefetchedFile
 from ledger.ingest.stages.options import LoadOptions, Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.metrics import ingest
@@ -39,8 +39,8 @@ class NextFile:
 class VerifyStage:
     """Verifies files, those with `sidecars` along with them."""
 
-    def __init__(self, trust: Trust | None, options: LoadOptions, *, sidecars: bool) -> None:
-        self._trust, self._options, self._sidecars = trust, options, sidecars
+    def __init__(self, quorums: Quorums | None, options: LoadOptions, *, sidecars: bool) -> None:
+        self._quorums, self._options, self._sidecars = quorums, options, sidecars
         self._loaded = LoadedFiles()
 
     def next(
@@ -55,9 +55,9 @@ class VerifyStage:
             progress.skipped += 1
             return None
         load_start = time.time_ns() // 1_000_000
-        if self._trust and not prefetched:
+        if self._quorums and not prefetched:
             with ingest.stage("verify"):
-                source = source.verify(self._trust.latest_quorum, sidecars=self._sidecars)
+                source = source.verify(self._quorums.latest_quorum, sidecars=self._sidecars)
         with ingest.stage("read"):
             file = prefetched.file if prefetched else source.record_file()
         if last:

@@ -16,7 +16,7 @@ from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
@@ -117,19 +117,19 @@ class _ReadFile(NamedTuple):
 class Verification:
     """Verifies files in consensus order.
 
-    `found` is called with each finding, `report` with the progress. Without `trust`, signatures are not
+    `found` is called with each finding, `report` with the progress. Without `quorums`, signatures are not
     looked at.
     """
 
     def __init__(
         self,
         *,
-        trust: Trust | None,
+        quorums: Quorums | None,
         found: Callable[[Finding], None],
         report: Callable[[Checked], None] | None = None,
     ) -> None:
         self.checked = Checked()
-        self._trust, self._found = trust, found
+        self._quorums, self._found = quorums, found
         self._report = report or (lambda checked: None)
         self._rows = FileRows()
         self._lookup, self._persist, self._files = _Past(), Persist(), FileContents()
@@ -168,8 +168,8 @@ class Verification:
     def _read(self, source: StreamFile) -> RecordFile | None:
         """Read a file and its rows, and add it to the group; None when it is damaged."""
         try:
-            if self._trust:
-                source = source.verify(self._trust.quorum_at, sidecars=self._rows.reads_sidecars)
+            if self._quorums:
+                source = source.verify(self._quorums.quorum_at, sidecars=self._rows.reads_sidecars)
             file = source.record_file()
             self._lookup.at = file.consensus_start
             last = self._last or Position.before(file)

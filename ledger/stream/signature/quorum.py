@@ -177,7 +177,7 @@ class Votes:
             signature = read_signature_file(self.name, data)
         except StreamFileError as error:
             known = node_id in self._quorum.keys
-            self.refuse(node_id, error.cause if known else NOT_IN_ADDRESS_BOOK)
+            self.reject(node_id, error.cause if known else NOT_IN_ADDRESS_BOOK)
         else:
             self._files[node_id] = data
             self.add(node_id, signature)
@@ -186,14 +186,14 @@ class Votes:
         """Count a node's signature if it is by the node's key."""
         key = self._quorum.keys.get(node_id)
         if key is None:
-            self.refuse(node_id, NOT_IN_ADDRESS_BOOK)
+            self.reject(node_id, NOT_IN_ADDRESS_BOOK)
         elif not signature.is_signed_by(key):
-            self.refuse(node_id, "a signature that is not by its key")
+            self.reject(node_id, "a signature that is not by its key")
         else:
             hashes = signature.file_hash, signature.metadata_hash
             self._votes.setdefault(hashes, {})[node_id] = signature
 
-    def refuse(self, node_id: int, reason: str) -> None:
+    def reject(self, node_id: int, reason: str) -> None:
         """Note why a node's signature does not count."""
         self._refused[node_id] = reason
 

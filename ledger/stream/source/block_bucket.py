@@ -46,7 +46,7 @@ class BlockBucket:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def refuse(self, reason: str = "") -> None:
+    def reject(self, reason: str = "") -> None:
         pass
 
     def status(self) -> dict[str, Any]:

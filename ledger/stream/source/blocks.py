@@ -117,7 +117,7 @@ class BlockSource(Protocol):
         """
         ...
 
-    def refuse(self, reason: str = "") -> None:
+    def reject(self, reason: str = "") -> None:
         """Note that the last block was rejected."""
         ...
 

@@ -200,7 +200,7 @@ class Download:
                     if (cause := votes.problem(node_id)) is not None:
                         incidents.note(f"{published.folders[node_id]}: {cause}")
             except StreamFileError as error:
-                votes.refuse(node_id, error.cause)
+                votes.reject(node_id, error.cause)
             if (outcome := votes.outcome) and len(outcome.signers) >= least:
                 break
         for future in reading:

@@ -15,7 +15,7 @@ from ledger.ingest.hash_chain import Position
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block import block_file
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
@@ -87,18 +87,18 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event) -> Non
     """
 
     def run() -> None:
-        trust = Trust(first_book())
+        quorums = Quorums(first_book())
         with (
             loader_lock(),
             Reporting(source=SOURCE, following=True) as report,
-            closing(files(publisher, trust, report, stopping)) as missing,
+            closing(files(publisher, quorums, report, stopping)) as missing,
         ):
 
             def note(progress: Progress) -> None:
                 publisher.loaded = pipeline.committed.last or publisher.loaded
                 report.loading(progress)
 
-            pipeline = Pipeline(trust=trust, report=note)
+            pipeline = Pipeline(quorums=quorums, report=note)
             pipeline.run(missing)
 
     with only_block_node(address):
@@ -118,7 +118,7 @@ def only_block_node(address: str) -> ExitStack:
 
 
 def files(
-    publisher: Publisher, trust: Trust, report: Reporting, stopping: threading.Event
+    publisher: Publisher, quorums: Quorums, report: Reporting, stopping: threading.Event
 ) -> Generator[StreamFile | None]:
     """Yield the record files that are not in the database, then blocks as a network's follower does."""
     stored = Position.stored()
@@ -127,7 +127,7 @@ def files(
         # All of them are stored when the second item after them is requested.
         yield None
         yield None
-    yield from BlockFollower(open_block_source(), trust, report, stopping=stopping).files()
+    yield from BlockFollower(open_block_source(), quorums, report, stopping=stopping).files()
 
 
 def _produce(

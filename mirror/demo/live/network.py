@@ -10,7 +10,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
@@ -85,7 +85,7 @@ def _live(echo: Echo, stopping: threading.Event) -> None:
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:
-            pipeline = Pipeline(trust=Trust(first_book()), report=report.loading)
+            pipeline = Pipeline(quorums=Quorums(first_book()), report=report.loading)
             pipeline.run(files(pipeline))
 
     echo(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")

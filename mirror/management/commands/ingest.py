@@ -9,7 +9,7 @@ from ledger.ingest import filters, pipeline
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.following.configured_bucket import is_paid
 from ledger.ingest.prefetch.processes import readers_for
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
@@ -111,16 +111,16 @@ class Command(NodeCommand):
             make_tables(self.echo)
             remaining.report_pending(self.echo)
             book = None if options["without_signatures"] else bundled.demo_address_book(files)
-            trust = None if options["without_signatures"] else Trust(book)
+            quorums = None if options["without_signatures"] else Quorums(book)
             chosen, balances = start_point.from_files(
-                map(Path, options["paths"]), files, book, signed=trust is not None, echo=self.echo
+                map(Path, options["paths"]), files, book, signed=quorums is not None, echo=self.echo
             )
             if balances and not config.value("importer.startDate"):
                 # The address book of that time is the first one.
                 since = {"importer.startDate": start_point.date_text(balances.last + 1)}
                 stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
-            load = FileLoad(chosen, source, trust, options["allow_gap"], balances, readers)
+            load = FileLoad(chosen, source, quorums, options["allow_gap"], balances, readers)
             progress = import_files(load, display.show, signals.stop_event(), server)
         self.echo(_summary(progress, len(chosen), time.monotonic() - began))
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, compare_newest, reconcile
 from ledger.ingest.following.configured_bucket import open_balance_download
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
 from mirror.core.db.reading import timeouts
@@ -54,7 +54,7 @@ class Command(NodeCommand):
         with closing(open_balance_download(location)) as download:
             check_current()
             try:
-                found = compare_newest(download, Trust(), again=True)
+                found = compare_newest(download, Quorums(), again=True)
             except NotComparable as problem:
                 raise CommandError(f"Not compared: {problem}") from problem
         if found is None:
@@ -78,11 +78,11 @@ class Command(NodeCommand):
                 "There is no balance file (*_Balances.csv, *_Balances.pb.gz) in the given folders."
             )
         check_current()
-        trust = Trust() if signed else None
+        quorums = Quorums() if signed else None
         compared = different = 0
         for balance_file in files:
             try:
-                file, _ = balance_file.read(trust.quorum_at(balance_file.instant) if trust else None)
+                file, _ = balance_file.read(quorums.quorum_at(balance_file.instant) if quorums else None)
                 result = reconcile(file)
             except NotComparable as problem:
                 self.echo(f"Not compared: {problem}")

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest import filters
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verify.ranges import time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
@@ -62,10 +62,10 @@ class Command(NodeCommand):
                 + (" of that range." if files else ".")
             )
         check_current()
-        trust = None if options["without_signatures"] else Trust(bundled.demo_address_book(files))
+        quorums = None if options["without_signatures"] else Quorums(bundled.demo_address_book(files))
         with FileDisplay("Verifying", len(chosen), self.echo) as display:
             verification = Verification(
-                trust=trust, found=lambda finding: display.echo(str(finding)), report=display.show
+                quorums=quorums, found=lambda finding: display.echo(str(finding)), report=display.show
             )
             signal.signal(signal.SIGTERM, lambda *_: verification.stop())
             signal.signal(signal.SIGINT, lambda *_: verification.stop())

@@ -12,7 +12,7 @@ from ledger.archive import retention
 from ledger.archive.originals import ArchiveSelection
 from ledger.archive.repair import RepairSource, repair
 from ledger.archive.store import ArchiveStore, ArchiveUnavailable, open_archive
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.blocks import BlockSource
 from mirror.core import config, logs
@@ -39,7 +39,7 @@ class ArchiveMaintainer:
         stopping: threading.Event,
     ) -> None:
         self._archive, self._echo, self._stopping = archive, echo, stopping
-        self._source = RepairSource(location, open_blocks, Trust(first_book).quorum_at)
+        self._source = RepairSource(location, open_blocks, Quorums(first_book).quorum_at)
         self._selection = ArchiveSelection.from_settings()
         self._next_drop = time.monotonic()
         # Whether the archive was available before, even if it is still empty.

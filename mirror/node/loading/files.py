@@ -9,7 +9,7 @@ from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
@@ -22,7 +22,7 @@ class FileLoad(NamedTuple):
 
     files: Sequence[StreamFile]
     source: str
-    trust: Trust | None
+    quorums: Quorums | None
     allow_gap: bool
     balances: Start | None = None
     readers: Readers | None = None
@@ -55,7 +55,7 @@ def import_files(
                     yield_to_backfill=True,
                     require_archive=True,
                 ),
-                trust=load.trust,
+                quorums=load.quorums,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.
                 progress=replace(done, skipped=-done.files),

@@ -17,7 +17,7 @@ from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, S
 from ledger.ingest.following.follower import BlockFollower, Follower, Span
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.source.local import find_record_files
@@ -99,7 +99,7 @@ class _Run:
         with config.overridden({"importer.startDate": start, "importer.endDate": until}):
             create_partitions_ahead()
             book = _demo_address_book(self.location)
-            trust = Trust(book)
+            quorums = Quorums(book)
             source = _source_name(_choice(first), self.location)
             self.echo(f"Following {source}.")
             balances: Start | None = None
@@ -120,12 +120,12 @@ class _Run:
             ):
                 pipeline = Pipeline(
                     options=LoadOptions(start=first, balances=balances, yield_to_backfill=True),
-                    trust=trust,
+                    quorums=quorums,
                     report=_Lines(self.echo, report).show,
                     progress=replace(self.committed),
                 )
-                span = Span(start=first, until=last, within=balances is not None)
-                return self._load(pipeline, self._follower(choice, trust, report, span))
+                span = Span(start=first, until=last, from_containing_file=balances is not None)
+                return self._load(pipeline, self._follower(choice, quorums, report, span))
 
     def _dates(self) -> tuple[str, str]:
         """Return start and end as importer.startDate and endDate have them; empty for none."""
@@ -137,13 +137,13 @@ class _Run:
             start = f"{now:%Y-%m-%dT%H:%M:%SZ}"
         return start, until or config.value("importer.endDate")
 
-    def _follower(self, choice: Choice, trust: Trust, report: Reporting, span: Span) -> CutoverFollower:
+    def _follower(self, choice: Choice, quorums: Quorums, report: Reporting, span: Span) -> CutoverFollower:
         def record_files() -> Follower:
-            return Follower(open_download(self.location), trust, report, stopping=self.stopping, span=span)
+            return Follower(open_download(self.location), quorums, report, stopping=self.stopping, span=span)
 
         def blocks() -> BlockFollower:
             source = archive_maintenance.open_blocks(self.location)
-            return BlockFollower(source, trust, report, stopping=self.stopping, until=span.until)
+            return BlockFollower(source, quorums, report, stopping=self.stopping, until=span.until)
 
         return CutoverFollower(choice, {Stream.RECORD: record_files, Stream.BLOCK: blocks})
 
@@ -160,7 +160,7 @@ class _Run:
 def _choice(first: int | None) -> Choice:
     """Return which stream to follow, from a time (ns) on if nothing is stored. Errors: OperatorError."""
     last = LastFile.stored()
-    choice = Choice(last, begins_at_time=first is not None)
+    choice = Choice(last, starts_at_time=first is not None)
     if last is None and first is not None and choice.stream is Stream.BLOCK:
         raise OperatorError(
             "Blocks are found by their numbers, not by time: name the first one by "

@@ -19,7 +19,7 @@ from ledger.ingest.balances.reconciliation import (
 )
 from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balances import BalanceDownload
 from mirror.core import config, logs
@@ -98,7 +98,7 @@ class BalanceComparer:
         self._session = connection.connection
         if self._stopping.is_set() or not is_comparable():
             return None
-        return compare_newest(self._download, Trust())
+        return compare_newest(self._download, Quorums())
 
     def _failed(self, what: str, reason: str) -> None:
         """Say why the file can't be compared, unless that was said last."""

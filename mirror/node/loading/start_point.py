@@ -9,7 +9,7 @@ from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record.names import shortest_time
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.balances import MAX_LOOKBACK
@@ -36,8 +36,8 @@ def from_files(
         last = first.consensus_start - 1
     else:
         try:
-            trust = Trust(bundled.address_book() or first_book) if signed else None
-            start = choosing.from_folders(paths, files, trust)
+            quorums = Quorums(bundled.address_book() or first_book) if signed else None
+            start = choosing.from_folders(paths, files, quorums)
         except choosing.NoBalances as problem:
             echo(choosing.UNKNOWN.format(reason=problem))
         except NoAddressBook:
@@ -62,7 +62,7 @@ def from_bucket(location: str, first_book: bytes | None, at: int, echo: Echo) ->
         return None
     with closing(open_balance_download(location)) as download:
         try:
-            start = choosing.from_bucket(download, Trust(bundled.address_book() or first_book), at)
+            start = choosing.from_bucket(download, Quorums(bundled.address_book() or first_book), at)
         except choosing.NoBalances as problem:
             echo(choosing.UNKNOWN.format(reason=problem))
             return None

@@ -234,7 +234,7 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
             options=LoadOptions(
                 start=interval.first, balances=balances, lock=HISTORY_LOCK, require_archive=True
             ),
-            trust=work.source.trust,
+            quorums=work.source.quorums,
             report=show,
             progress=replace(work.progress),
             stopping=work.stopping,

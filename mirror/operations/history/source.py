@@ -8,7 +8,7 @@ from pathlib import Path
 from ledger.ingest.following.configured_bucket import open_download
 from ledger.ingest.following.follower import Follower, Span
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block.names import is_block
 from ledger.stream.source.local import FileOnDisk, find_record_files
 from ledger.stream.source.stream_file import StreamFile
@@ -24,7 +24,7 @@ class Folder:
         self._path = Path(path)
         self.all: Sequence[FileOnDisk] = find_record_files([self._path])
         self.book = bundled.demo_address_book(self.all)
-        self.trust = Trust(self.book) if signed else None
+        self.quorums = Quorums(self.book) if signed else None
 
     def refresh(self) -> None:
         self.all = find_record_files([self._path])
@@ -62,7 +62,7 @@ class Bucket:
     def __init__(self, location: str) -> None:
         self._location = location
         self.book = bundled.demo_address_book(())
-        self.trust = Trust(self.book)
+        self.quorums = Quorums(self.book)
 
     def refresh(self) -> None:
         pass
@@ -74,8 +74,8 @@ class Bucket:
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
         download = open_download(self._location)
         within = interval.first < interval.start
-        span = Span(start=interval.start or None, until=interval.end, within=within)
-        return Follower(download, self.trust, stopping=stopping, span=span).files()
+        span = Span(start=interval.start or None, until=interval.end, from_containing_file=within)
+        return Follower(download, self.quorums, stopping=stopping, span=span).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if the node has loaded blocks; only loading shows what else is missing."""

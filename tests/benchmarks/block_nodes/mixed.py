@@ -134,7 +134,7 @@ def _follow(
             try:
                 block.verify(lambda at: quorum, sidecars=True)
             except StreamFileError as error:
-                source.refuse(error.cause)
+                source.reject(error.cause)
                 raise
         except StreamFileError as error:
             retries.note(error)

@@ -12,7 +12,7 @@ from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractFunctionResult
 from mirror.demo.keys.nodes import nodes
@@ -102,11 +102,11 @@ def load(
     writer = BlockWriter(folder, "demo", blocks_from=blocks_from)
     for block in history:
         writer.write(block)
-    trust, files = Trust(first_book()) if signed else None, find_record_files([folder])
+    quorums, files = Quorums(first_book()) if signed else None, find_record_files([folder])
     if not readers:
-        return Pipeline(trust=trust).run(files)
+        return Pipeline(quorums=quorums).run(files)
     with Readers(readers) as processes:
-        return Pipeline(trust=trust, readers=processes).run(files)
+        return Pipeline(quorums=quorums, readers=processes).run(files)
 
 
 def stored_tables() -> Tables:

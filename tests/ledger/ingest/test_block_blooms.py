@@ -62,7 +62,7 @@ def test_the_address_of_a_contract_of_an_earlier_block_is_looked_up(tmp_path: Pa
     load(tmp_path)
 
     assert of_the_call() == (OF_ADDRESS, OF_ADDRESS, OF_ADDRESS)
-    assert Verification(trust=None, found=print).run(find_record_files([tmp_path])).findings == 0
+    assert Verification(quorums=None, found=print).run(find_record_files([tmp_path])).findings == 0
 
 
 def test_a_contract_may_log_before_the_child_transaction_that_tells_of_its_creation(tmp_path: Path) -> None:

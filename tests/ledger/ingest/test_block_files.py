@@ -9,7 +9,7 @@ from django.db import connection
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block.names import parse
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import local_block
@@ -353,12 +353,12 @@ def test_a_wrapped_record_file_needs_the_signatures_of_a_majority(tmp_path: Path
     files = find_record_files([tmp_path])
 
     with pytest.raises(NoQuorum, match="signed by 0 of "):
-        Pipeline(trust=Trust(book)).run(files)
+        Pipeline(quorums=Quorums(book)).run(files)
     assert not stored("record_file", "index")
 
     signatures = [{"node_id": node.node_id, "signatures_bytes": node.sign(file_hash)} for node in nodes[:2]]
     wrap(2, wrapped_contents(2, transactions()), signatures=signatures).write(tmp_path)
-    done = Pipeline(trust=Trust(book)).run(files)
+    done = Pipeline(quorums=Quorums(book)).run(files)
 
     assert (done.verified, done.signed_by) == (1, frozenset({0, 1}))
     assert stored("record_file", "index, version") == [(5, 2)]

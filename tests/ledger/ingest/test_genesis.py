@@ -109,7 +109,7 @@ def test_a_first_block_around_a_record_file_tells_what_had_been_before_it(tmp_pa
         (start - 1, 111, b"content", 19)
     ]
     findings: list[Finding] = []
-    Verification(trust=None, found=findings.append).run(find_record_files([tmp_path]))
+    Verification(quorums=None, found=findings.append).run(find_record_files([tmp_path]))
     assert findings == []
 
 

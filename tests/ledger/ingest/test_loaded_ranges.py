@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.values import timestamp
@@ -90,7 +90,7 @@ def test_files_without_signatures_are_a_range_of_their_own(tmp_path):
         composer.block().write(tmp_path)
     files = find_record_files([tmp_path])
 
-    Pipeline(trust=Trust(composer.address_book())).run(files[:2])
+    Pipeline(quorums=Quorums(composer.address_book())).run(files[:2])
     Pipeline().run(files[2:])
 
     assert ranges("last_block", "signed", "rests_on") == [(1, True, "genesis"), (3, False, "range")]

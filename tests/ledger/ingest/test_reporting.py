@@ -66,7 +66,7 @@ def test_a_loader_tells_where_it_has_blocks_from_as_long_as_it_follows_them() ->
 
 def test_stuck_loader_says_why_until_it_continues() -> None:
     ballot = Votes("a.rcd_sig", Quorum.of([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
-    ballot.refuse(1, "unreachable")
+    ballot.reject(1, "unreachable")
     with pytest.raises(NoQuorum) as raised:
         ballot.require()
 

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoAddressBook, Quorum
 from ledger.stream.source.local import LocalRecordFile, find_record_files
@@ -35,7 +35,7 @@ Settings = Callable[..., None]
 
 
 def load(folder: Path, book: bytes | None = None, *, allow_gap: bool = False) -> Progress:
-    return Pipeline(options=LoadOptions(allow_gap=allow_gap), trust=Trust(book)).run(
+    return Pipeline(options=LoadOptions(allow_gap=allow_gap), quorums=Quorums(book)).run(
         find_record_files([folder])
     )
 
@@ -104,13 +104,13 @@ def test_a_bucket_layout_without_any_signature_is_refused_like_one_that_lacks_so
         load(tmp_path, composer.address_book())
 
     assert names() == []
-    assert Pipeline(trust=None).run(find_record_files([tmp_path])).files == 3
+    assert Pipeline(quorums=None).run(find_record_files([tmp_path])).files == 3
 
 
 def test_a_file_given_alone_is_loaded_without_signatures(tmp_path: Path) -> None:
     publish(tmp_path)
 
-    done = Pipeline(trust=Trust()).run(find_record_files([nth(tmp_path, 0, "*.rcd.gz", 0)]))
+    done = Pipeline(quorums=Quorums()).run(find_record_files([nth(tmp_path, 0, "*.rcd.gz", 0)]))
 
     assert (done.files, done.verified) == (1, 0)
 
@@ -269,8 +269,8 @@ def test_content_with_one_bit_flipped_is_always_refused(tmp_path: Path, settings
     groups = []
     for group, (book, _) in GROUPS.items():
         copy_of_one_node(ROOT / "streams" / group, tmp_path / group)
-        trust = Trust((ROOT / "addressbook" / "test" / book).read_bytes())
-        groups.append((tmp_path / group, trust.quorum()))
+        quorums = Quorums((ROOT / "addressbook" / "test" / book).read_bytes())
+        groups.append((tmp_path / group, quorums.quorum()))
     flipped = 0
     while flipped < FLIPS:
         folder, quorum = choose.choice(groups)

@@ -7,7 +7,7 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trusted_nodes import KNOWN_NETWORKS, Trust
+from ledger.ingest.trusted_nodes import KNOWN_NETWORKS, Quorums
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.identity import FIRST_LEDGER
@@ -36,7 +36,7 @@ def transfer(stream: BlockStream) -> None:
 
 
 def load(folder: Path) -> Any:
-    return Pipeline(trust=Trust(BOOK)).run(find_record_files([folder]))
+    return Pipeline(quorums=Quorums(BOOK)).run(find_record_files([folder]))
 
 
 def test_the_first_block_publishes_the_ledger_that_signs_it_and_all_after_it(tmp_path):
@@ -103,7 +103,7 @@ def test_native_blocks_need_no_address_book(tmp_path, settings_of):
         transfer(stream)
         stream.block().write(tmp_path)
 
-    done = Pipeline(trust=Trust()).run(find_record_files([tmp_path]))
+    done = Pipeline(quorums=Quorums()).run(find_record_files([tmp_path]))
 
     assert (done.files, done.verified) == (3, 3)
 
@@ -113,7 +113,7 @@ def test_wrapped_record_files_need_an_address_book(tmp_path, settings_of):
     wrap(2, contents(2, transactions())).write(tmp_path)
 
     with pytest.raises(NoAddressBook, match="no address book of the network other is known"):
-        Pipeline(trust=Trust()).run(find_record_files([tmp_path]))
+        Pipeline(quorums=Quorums()).run(find_record_files([tmp_path]))
 
 
 def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_path):
@@ -196,7 +196,7 @@ def test_a_ledger_that_can_not_be_read_is_refused(tmp_path, settings_of, content
     settings_of({FIRST_LEDGER: str(named)})
 
     with pytest.raises(OperatorError, match=reason):
-        Trust(BOOK)
+        Quorums(BOOK)
 
 
 def test_the_hash_of_a_hash_is_no_signature_but_may_be_loaded_without_any(tmp_path):
@@ -228,7 +228,7 @@ def test_blocks_before_a_publication_is_repeated_are_still_verified(tmp_path):
     load(tmp_path)
     found: list[Finding] = []
 
-    checked = Verification(trust=Trust(BOOK), found=found.append).run(find_record_files([tmp_path]))
+    checked = Verification(quorums=Quorums(BOOK), found=found.append).run(find_record_files([tmp_path]))
 
     assert checked.signed == 3
     assert [finding.what for finding in found] == []

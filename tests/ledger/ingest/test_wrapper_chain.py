@@ -6,7 +6,7 @@ import pytest
 
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verify.verification import Finding, Verification
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.blocks import local_block
@@ -84,7 +84,7 @@ def test_after_a_plain_record_file_the_first_block_is_chained_to_that_file(tmp_p
 
     assert stored("record_file", CHAIN)[1] == (6, 7, record.hash.hex(), None, b"w" * 48)
     found: list[Finding] = []
-    Verification(trust=None, found=found.append).run(find_record_files([tmp_path]))
+    Verification(quorums=None, found=found.append).run(find_record_files([tmp_path]))
     assert not found
 
 
@@ -119,11 +119,11 @@ def test_a_threshold_signature_makes_the_chain_of_wrapped_blocks_strict(tmp_path
     begins_alike = first.hash[:40] + b"o" * 8
     strange = proved_by(wrap(2, following, number=6, previous=begins_alike), "ledger")
     strange.write(folder)
-    trust = Trust(Composer(nodes=signing_nodes(1)).address_book())
+    quorums = Quorums(Composer(nodes=signing_nodes(1)).address_book())
 
     with pytest.raises(IngestError, match=r"wrapped in follows …\w{16}…, not …\w{16}…, the"):
-        Pipeline(trust=trust).run(find_record_files([folder]))
+        Pipeline(quorums=quorums).run(find_record_files([folder]))
 
     proved_by(wrap(2, following, number=6, previous=first.hash), "ledger").write(folder)
-    assert Pipeline(trust=trust).run(find_record_files([folder])).verified == 1
+    assert Pipeline(quorums=quorums).run(find_record_files([folder])).verified == 1
     assert stored("record_file", "index") == [(5,), (6,)]

@@ -71,7 +71,7 @@ class NodeSelection(NamedTuple):
     node: BlockNode
     #: The block to begin with.
     number: int
-    why: SelectionReason
+    reason: SelectionReason
 
 
 @dataclass(frozen=True)

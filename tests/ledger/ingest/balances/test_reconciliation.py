@@ -9,7 +9,7 @@ from django.db import connection
 
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
 from ledger.stream.balance.files import find_balance_files
 from ledger.stream.source.local import find_record_files
@@ -42,7 +42,7 @@ def test_a_node_that_has_loaded_all_equals_every_balance_file_of_its_network(tmp
     for network, block in History(20, 10, 5, 3).play(nodes()):
         block.write(tmp_path)
         balances.after(network.world, block)
-    Pipeline(trust=Trust(first_book())).run(find_record_files([tmp_path]))
+    Pipeline(quorums=Quorums(first_book())).run(find_record_files([tmp_path]))
 
     call_command("reconcile", str(tmp_path))
 

@@ -9,7 +9,7 @@ import pytest
 from ledger.ingest.balances import choosing
 from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter
@@ -30,8 +30,8 @@ ACCOUNTS = "id, balance"
 RELATIONSHIPS = "account_id, token_id, balance"
 
 
-def started(folder: Path, files: Sequence[Any], trust: Trust | None = None) -> Start:
-    start = choosing.from_folders([folder], files, trust)
+def started(folder: Path, files: Sequence[Any], quorums: Quorums | None = None) -> Start:
+    start = choosing.from_folders([folder], files, quorums)
     assert start is not None
     return start
 
@@ -107,7 +107,7 @@ def test_a_file_that_too_few_nodes_have_signed_gives_no_balances(tmp_path):
     compose_balances(at, [(2, 10, {})], nodes=signing_nodes(3)[:1]).write(tmp_path)
 
     with pytest.raises(choosing.NoBalances, match="no consensus: signed by 1 of 3 nodes"):
-        choosing.from_folders([tmp_path], find_record_files([tmp_path]), Trust(stream.address_book()))
+        choosing.from_folders([tmp_path], find_record_files([tmp_path]), Quorums(stream.address_book()))
 
 
 def test_from_any_balance_file_of_a_simulated_network_balances_are_those_of_the_full_load(tmp_path):
@@ -116,15 +116,15 @@ def test_from_any_balance_file_of_a_simulated_network_balances_are_those_of_the_
         block.write(tmp_path)
         balances.after(network.world, block)
     files = find_record_files([tmp_path])
-    Pipeline(trust=Trust(first_book())).run(files)
+    Pipeline(quorums=Quorums(first_book())).run(files)
     expected = balances_now()
 
     for index in (4, 10):
         empty_tables()
         left = files[index:]
-        trust = Trust(first_book())
-        start = started(tmp_path, left, trust)
-        Pipeline(options=LoadOptions(balances=start), trust=trust).run(left)
+        quorums = Quorums(first_book())
+        start = started(tmp_path, left, quorums)
+        Pipeline(options=LoadOptions(balances=start), quorums=quorums).run(left)
         assert balances_now() == expected
         assert start.signed_by
 

@@ -10,7 +10,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
 from ledger.ingest.following.follower import BlockFollower, Follower
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block import names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
 from mirror.core.values.hapi.messages import Block as BlockMessage
@@ -37,12 +37,12 @@ def follow(
 
     Record files come from the folder; `blocks` is the place of blocks, by default the one of the settings.
     """
-    trust, stopping = Trust(book), threading.Event()
+    quorums, stopping = Quorums(book), threading.Event()
     followed = CutoverFollower(
         choice or Choice(LastFile.stored()),
         {
-            Stream.RECORD: lambda: Follower(download(str(folder)), trust, stopping=stopping),
-            Stream.BLOCK: lambda: BlockFollower(open_block_source(blocks), trust, stopping=stopping),
+            Stream.RECORD: lambda: Follower(download(str(folder)), quorums, stopping=stopping),
+            Stream.BLOCK: lambda: BlockFollower(open_block_source(blocks), quorums, stopping=stopping),
         },
     )
     guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
@@ -53,7 +53,7 @@ def follow(
             if done.files >= files:
                 stopping.set()
 
-        Pipeline(trust=trust, report=seen).run(followed.files())
+        Pipeline(quorums=quorums, report=seen).run(followed.files())
     finally:
         guard.cancel()
     return stored("record_file", "index, version")

@@ -8,7 +8,7 @@ from typing import Any
 from ledger.ingest.following.follower import Follower, Span
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record.names import signature_name
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Download, PathType
@@ -82,10 +82,10 @@ def follow(
     until: int | None = None,
 ) -> Progress:
     """Follow until everything the network has published is loaded, or `files` files of this run."""
-    trust = Trust(network.book)
+    quorums = Quorums(network.book)
     span, stopping = Span(start=start, until=until), threading.Event()
     source = source or download(str(network.folder))
-    followed = Follower(source, trust, report, stopping=stopping, span=span)
+    followed = Follower(source, quorums, report, stopping=stopping, span=span)
     enough = len(network.blocks) if files is None else files
 
     def seen(done: Progress) -> None:
@@ -95,7 +95,7 @@ def follow(
     guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
     guard.start()
     try:
-        return Pipeline(options=LoadOptions(start=start), trust=trust, report=seen).run(followed.files())
+        return Pipeline(options=LoadOptions(start=start), quorums=quorums, report=seen).run(followed.files())
     finally:
         guard.cancel()
 
@@ -107,7 +107,7 @@ def loaded() -> list[Any]:
 def undisturbed(network: Network) -> Any:
     """Return the contents of the tables after everything was loaded from the folder at once."""
     empty_tables()
-    Pipeline(trust=Trust(network.book)).run(find_record_files([network.folder]))
+    Pipeline(quorums=Quorums(network.book)).run(find_record_files([network.folder]))
     held = contents()
     empty_tables()
     return held

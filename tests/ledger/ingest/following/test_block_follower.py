@@ -10,7 +10,7 @@ import pytest
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block import names
 from ledger.stream.source.blocks import BlockSource
 from mirror.demo.publish.block_node import BlockNodeServer
@@ -40,8 +40,8 @@ class Noting:
         self.waits.append(seconds)
         return self._source.next(number, seconds)
 
-    def refuse(self, reason: str = "") -> None:
-        self._source.refuse(reason)
+    def reject(self, reason: str = "") -> None:
+        self._source.reject(reason)
 
     def status(self) -> dict[str, Any]:
         return self._source.status()
@@ -63,7 +63,7 @@ def test_a_block_can_be_stored_before_the_next_one_is_waited_for(tmp_path, setti
     stream.happen("ledger_id_publication", publication(NODES.identity))
     publish(stream, tmp_path)
     source = Noting(open_block_source(str(tmp_path)))
-    files = BlockFollower(source, Trust(BOOK)).files()
+    files = BlockFollower(source, Quorums(BOOK)).files()
 
     first, nothing, waited = next(files), next(files), next(files)
 
@@ -95,7 +95,7 @@ def test_blocks_of_a_private_network_are_followed_without_an_address_book(block_
     for number in range(3):
         stream.happen("cryptoTransfer")
         block_node.publish(number, stream.block().content)
-    trust, stopping = Trust(), threading.Event()
+    quorums, stopping = Quorums(), threading.Event()
     guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
     guard.start()
 
@@ -104,8 +104,8 @@ def test_blocks_of_a_private_network_are_followed_without_an_address_book(block_
             stopping.set()
 
     try:
-        follower = BlockFollower(open_block_source(), trust, stopping=stopping)
-        done = Pipeline(trust=trust, report=seen).run(follower.files())
+        follower = BlockFollower(open_block_source(), quorums, stopping=stopping)
+        done = Pipeline(quorums=quorums, report=seen).run(follower.files())
     finally:
         guard.cancel()
 
@@ -137,7 +137,7 @@ def test_a_block_node_is_not_blamed_for_what_the_operator_has_not_named(
     block_node.publish(block.number, block.content)
     settings_of({"importer.startBlockNumber": block.number})
     source = open_block_source()
-    follower = BlockFollower(source, Trust())
+    follower = BlockFollower(source, Quorums())
     files = follower.files()
 
     for _ in range(5):

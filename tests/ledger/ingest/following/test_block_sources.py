@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.following.block_sources import NOTHING_NEW_SECONDS, BlockNodeSource
+from ledger.ingest.following.block_sources import IDLE_SECONDS, BlockNodeSource
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
@@ -58,7 +58,7 @@ def test_status_has_the_failure_of_a_node_set_aside(server):
     with closing(open_block_source()) as source:
         for _ in range(3):
             assert first(source, 7).number == 7
-            source.refuse("the chain is broken")
+            source.reject("the chain is broken")
 
         (told,) = source.status()["nodes"]
         assert (told["last_failure"], told["used"]) == ("the chain is broken", False)
@@ -69,7 +69,7 @@ def test_failing_node_is_reported_until_its_block_is_accepted(server):
     with closing(open_block_source()) as source:
         for _ in range(3):
             assert first(source, 7).number == 7
-            source.refuse("the chain is broken")
+            source.reject("the chain is broken")
 
         assert first(source, 7).number == 7
         assert source.status()["why"] == SelectionReason.FORCED
@@ -171,7 +171,7 @@ def test_node_that_ends_its_stream_without_news_has_not_failed(server, settings_
             assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
             polite.streams, began = 0, time.monotonic()
             wait_until(lambda: source.next(10, 0) or polite.streams >= 3)
-            assert polite.streams <= 1 + (time.monotonic() - began) / NOTHING_NEW_SECONDS
+            assert polite.streams <= 1 + (time.monotonic() - began) / IDLE_SECONDS
             (told,) = source.status()["nodes"]
             assert (told["last_failure"], told["set_aside_until"]) == ("", None)
 
@@ -220,7 +220,7 @@ def test_blocks_that_are_accepted_between_failures_do_not_excuse_them(server, ca
     with closing(open_block_source()) as source:
         for number in (7, 8, 9):
             assert first(source, number).number == number
-            source.refuse(f"it has hash {number}a{number}b… and another chain")
+            source.reject(f"it has hash {number}a{number}b… and another chain")
             assert first(source, number).number == number
 
         (told,) = source.status()["nodes"]
@@ -246,8 +246,8 @@ def test_a_node_that_stalls_is_left_at_once_for_another_one_that_has_the_block(s
 
 def be_quiet_for_a_minute(source: Any) -> None:
     assert source.next(10, 0) is None
-    source._since -= 60
-    source._subscription._waiting_since -= 60
+    source._requested_at -= 60
+    source._subscription._idle_since -= 60
 
 
 def test_a_failure_after_a_quiet_minute_is_no_stall(server):
@@ -257,9 +257,9 @@ def test_a_failure_after_a_quiet_minute_is_no_stall(server):
         be_quiet_for_a_minute(source)
         publish(server, 4)
         assert first(source, 10).number == 10
-        source.refuse("another chain")
+        source.reject("another chain")
         assert first(source, 10).number == 10
-        source._since -= 60
+        source._requested_at -= 60
         server.__exit__()
         with pytest.raises(StreamFileError):
             first(source, 11)
@@ -281,7 +281,7 @@ def test_a_node_owes_no_block_that_no_other_node_had_at_the_last_look(server, se
             be_quiet_for_a_minute(source)
             assert source.next(10, 0) is None
             publish(other, 4)
-            source._next_look -= STALL_SECONDS
+            source._next_stall_check -= STALL_SECONDS
             with pytest.raises(StreamFileError, match=r"has block 10"):
                 source.next(10, 0)
 
@@ -378,7 +378,7 @@ def test_how_soon_a_node_has_blocks_is_forgotten_when_one_of_them_is_refused(ser
         assert first(source, 7).number == 7
         (node,) = source.scheduler.ordered()
         source.scheduler.measured(node, 0.001)
-        source.refuse("another chain")
+        source.reject("another chain")
 
         assert source.status()["nodes"][0]["latency_ms"] is None
     finally:

@@ -83,14 +83,14 @@ def test_the_stream_to_begin_with(settings_of, changes, last, expected):
 def test_a_start_at_a_time_begins_with_record_files_and_stays_there_until_the_first(settings_of):
     settings_of(GOING_OVER)
     clock = Clock()
-    choice = Choice(None, clock, begins_at_time=True)
+    choice = Choice(None, clock, starts_at_time=True)
 
     clock.now = 1000
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.RECORD
-    choice.advanced(file(6, (0, 76, 0), 5))
+    choice.file_verified(file(6, (0, 76, 0), 5))
     clock.now = 1016
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.BLOCK
 
 
@@ -103,7 +103,7 @@ def test_only_a_change_of_the_stream_is_logged_not_the_one_to_begin_with(setting
     assert followed_by(choice) == Stream.BLOCK
     assert "stream_changed" not in caplog.text
 
-    choice.idle()
+    choice.nothing_new()
 
     assert caplog.text.count("stream_changed") == 1
 
@@ -121,24 +121,24 @@ def test_both_streams_are_looked_for_in_turn_until_the_first_block(settings_of):
     choice = Choice(RECORD_076, clock)
 
     clock.now = 15
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.RECORD
     clock.now = 16
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.BLOCK
     clock.now = 32
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.RECORD
     clock.now = 40
-    choice.advanced(file(6, (0, 76, 0), 5))
+    choice.file_verified(file(6, (0, 76, 0), 5))
     clock.now = 55
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.RECORD
     clock.now = 56
-    choice.idle()
-    choice.advanced(file(7, (0, 76, 0), 6))
+    choice.nothing_new()
+    choice.file_verified(file(7, (0, 76, 0), 6))
     clock.now = 500
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.BLOCK
 
 
@@ -148,7 +148,7 @@ def test_who_wants_blocks_gets_no_record_files_though_no_block_comes(settings_of
     choice = Choice(RECORD_076, clock)
 
     clock.now = 1000
-    choice.idle()
+    choice.nothing_new()
 
     assert followed_by(choice) == Stream.BLOCK
 
@@ -159,11 +159,11 @@ def test_before_the_version_of_the_switch_there_are_only_record_files(settings_o
     choice = Choice(RECORD_075, clock)
 
     clock.now = 1000
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.RECORD
-    choice.advanced(file(6, (0, 76, 0), 5))
+    choice.file_verified(file(6, (0, 76, 0), 5))
     clock.now = 1016
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.BLOCK
 
 
@@ -171,9 +171,9 @@ def test_in_the_first_stage_record_files_are_read_once_when_there_is_no_block(se
     settings_of(FIRST_STAGE)
     choice = Choice(RECORD_075, Clock())
 
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.RECORD
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.BLOCK
 
 
@@ -181,13 +181,13 @@ def test_in_the_first_stage_a_record_file_on_its_way_is_waited_for_but_not_for_e
     settings_of(FIRST_STAGE)
     clock = Clock()
     choice = Choice(RECORD_075, clock)
-    choice.idle()
+    choice.nothing_new()
 
     clock.now = 15
-    choice.idle(fetching=True)
+    choice.nothing_new(fetching=True)
     assert followed_by(choice) == Stream.RECORD
     clock.now = 16
-    choice.idle(fetching=True)
+    choice.nothing_new(fetching=True)
     assert followed_by(choice) == Stream.BLOCK
 
 
@@ -197,15 +197,15 @@ def test_in_the_first_stage_record_files_are_read_once_when_blocks_are_late(sett
     choice = Choice(LastFile(6, (0, 75, 0), 100 * 10**9), clock)
 
     clock.now = 10
-    choice.advanced(file(6, (0, 75, 0), 106.1))
-    assert not choice.late()
+    choice.file_verified(file(6, (0, 75, 0), 106.1))
+    assert not choice.is_late()
     clock.now = 11
-    choice.advanced(file(6, (0, 75, 0), 106.9))
-    assert choice.late()
+    choice.file_verified(file(6, (0, 75, 0), 106.9))
+    assert choice.is_late()
     assert followed_by(choice) == Stream.RECORD
-    choice.idle()
+    choice.nothing_new()
     assert followed_by(choice) == Stream.BLOCK
-    assert not choice.late()
+    assert not choice.is_late()
 
 
 # THE NETWORK

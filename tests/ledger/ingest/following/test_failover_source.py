@@ -20,7 +20,7 @@ class Failing:
         if self.fails:
             raise StreamFileError(self.location, 0, "fails")
 
-    def refuse(self, reason: str = "") -> None:
+    def reject(self, reason: str = "") -> None:
         pass
 
     def status(self) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def test_after_three_errors_in_a_row_the_other_source_takes_its_turn():
     assert source.location == "other"
 
     for _ in range(3):
-        source.refuse()
+        source.reject()
 
     assert source.location == "one"
 
@@ -50,7 +50,7 @@ def test_a_source_whose_blocks_are_refused_again_and_again_has_its_errors_counte
         for _ in range(3):
             assert source.location != "other"
             assert first(source, 7).number == 7
-            source.refuse("another chain")
+            source.reject("another chain")
         assert source.location == "other"
 
 
@@ -58,7 +58,7 @@ def test_a_block_that_is_not_refused_ends_the_row_of_errors(server):
     with closing(FailoverBlockSource(open_block_source(), Failing("other", fails=False))) as source:
         for number in (7, 8, 9):
             assert first(source, number).number == number
-            source.refuse("another chain")
+            source.reject("another chain")
             assert first(source, number).number == number
         assert source.location != "other"
 
@@ -91,7 +91,7 @@ class Holding(Failing):
 
 def test_a_source_without_a_new_block_is_left_for_the_other_once_that_has_it():
     nodes, bucket = Holding("nodes", fails=False), Holding("bucket", fails=False)
-    source = FailoverBlockSource(nodes, bucket, patience=0)
+    source = FailoverBlockSource(nodes, bucket, timeout=0)
     assert source.next(7, 0) is None
     bucket.has = True
     assert first(source, 7).number == 7
@@ -104,14 +104,14 @@ def test_a_source_without_a_new_block_is_left_for_the_other_once_that_has_it():
 
 
 def test_quiet_source_stays_in_use_while_the_other_fails():
-    source = FailoverBlockSource(Holding("nodes", fails=False), Failing("bucket"), patience=0)
+    source = FailoverBlockSource(Holding("nodes", fails=False), Failing("bucket"), timeout=0)
 
     assert [source.next(7, 0) for _ in range(5)] == [None] * 5
     assert source.location == "nodes"
 
 
 def test_without_a_known_block_node_none_is_looked_for_in_a_quiet_network():
-    source = FailoverBlockSource(Failing("nodes"), Holding("bucket", fails=False), lambda: False, patience=0)
+    source = FailoverBlockSource(Failing("nodes"), Holding("bucket", fails=False), lambda: False, timeout=0)
 
     assert source.next(7, 0) is None
 

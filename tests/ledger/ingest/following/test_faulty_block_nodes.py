@@ -12,7 +12,7 @@ import zstandard
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.block import names
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
@@ -80,8 +80,8 @@ def right_node(blocks: dict[int, bytes], settings_of: Any, tmp_path: Path) -> It
 
 def follow(count: int) -> list[Any]:
     """Follow the block nodes until so many blocks are loaded."""
-    trust, stopping = Trust(BOOK), threading.Event()
-    follower = BlockFollower(open_block_source(), trust, stopping=stopping)
+    quorums, stopping = Quorums(BOOK), threading.Event()
+    follower = BlockFollower(open_block_source(), quorums, stopping=stopping)
     guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
     guard.start()
 
@@ -90,7 +90,7 @@ def follow(count: int) -> list[Any]:
             stopping.set()
 
     try:
-        Pipeline(trust=trust, report=seen).run(follower.files())
+        Pipeline(quorums=quorums, report=seen).run(follower.files())
     finally:
         guard.cancel()
     return [number for (number,) in stored("record_file", "index")]

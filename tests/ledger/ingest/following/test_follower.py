@@ -14,7 +14,7 @@ from ledger.ingest.following.configured_bucket import names_public_bucket
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.names import signature_name
 from ledger.stream.signature.quorum import NoAddressBook
@@ -300,7 +300,7 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
 
     with Reporting(source="a folder", following=True) as report:
         source, stopping = download(str(network.folder)), threading.Event()
-        follower = Follower(source, Trust(network.book), report, stopping=stopping)
+        follower = Follower(source, Quorums(network.book), report, stopping=stopping)
         problems: list[Any] = []
 
         def stop() -> None:
@@ -309,7 +309,7 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
 
         reader = threading.Thread(target=stop)
         reader.start()
-        Pipeline(trust=Trust(network.book)).run(follower.files())
+        Pipeline(quorums=Quorums(network.book)).run(follower.files())
         reader.join()
 
     (problem,) = problems
@@ -320,7 +320,7 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
 
 def test_without_an_address_book_it_says_so_at_once(network: Network) -> None:
     network.happen(1)
-    followed = Follower(download(str(network.folder)), Trust())
+    followed = Follower(download(str(network.folder)), Quorums())
 
     with pytest.raises(NoAddressBook, match="no address book of the network demo is known"):
         Pipeline().run(followed.files())
@@ -337,7 +337,7 @@ def test_garbage_of_a_node_is_an_incident(network: Network, monkeypatch: pytest.
         (copy,) = (each for each in network.of_node(node).glob(f"{name}*") if "_sig" not in each.name)
         copy.write_bytes(b"garbage")
         network.signature(node, 1).write_bytes(signed if node else b"garbage")
-    quorum = Trust(network.book).latest()
+    quorum = Quorums(network.book).latest()
     source = download(str(network.folder))
 
     for published in source.listing(quorum, "").files:

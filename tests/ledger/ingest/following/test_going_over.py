@@ -8,7 +8,7 @@ import pytest
 
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from tests.ledger.ingest.following.going_over import RECORDS, Network
 from tests.ledger.ingest.load import stored
 
@@ -111,7 +111,7 @@ def test_the_first_block_has_to_follow_the_block_around_the_last_record_file(net
     network.follow(RECORDS)
     stopped = threading.Event()
     follower = BlockFollower(
-        open_block_source(str(network.folder)), Trust(network.composer.address_book()), stopping=stopped
+        open_block_source(str(network.folder)), Quorums(network.composer.address_book()), stopping=stopped
     )
     files = follower.files()
 

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core.processes import exits
@@ -84,7 +84,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected(_test_database: None, django_db_blocker: DjangoDbBlocker, history: Path) -> Rows:
     """Return what the tables hold after one process has loaded the history."""
     with django_db_blocker.unblock():
-        load(history, trust=Trust(first_book()))
+        load(history, quorums=Quorums(first_book()))
         rows = contents()
         empty_tables()
     return rows
@@ -110,7 +110,7 @@ def test_a_simulated_network_is_the_same_in_batches_of_any_size(
     history: Path, expected: Rows, items: int, readers: int
 ) -> None:
     with settings(importer__parser__record__batch__maxItems=items):
-        done = load(history, readers, trust=Trust(first_book()))
+        done = load(history, readers, quorums=Quorums(first_book()))
 
     assert contents() == expected
     assert done.prefetched

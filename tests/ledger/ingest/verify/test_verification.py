@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verify.ranges import InvalidRange, time_of, within
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.source.blocks import FetchedBlock
@@ -49,9 +49,9 @@ def load(folder: Path, **options: Any) -> None:
     Pipeline(**options).run(find_record_files([folder]))
 
 
-def verify(folder: Path, trust: Trust | None = None) -> tuple[Checked, list[str]]:
+def verify(folder: Path, quorums: Quorums | None = None) -> tuple[Checked, list[str]]:
     found: list[str] = []
-    checked = Verification(trust=trust, found=lambda finding: found.append(str(finding))).run(
+    checked = Verification(quorums=quorums, found=lambda finding: found.append(str(finding))).run(
         find_record_files([folder])
     )
     assert checked.findings == len(found)
@@ -187,7 +187,7 @@ def test_files_are_verified_one_by_one_with_the_entities_of_their_time(tmp_path:
     found: list[str] = []
 
     for file in find_record_files([tmp_path]):
-        Verification(trust=None, found=lambda finding: found.append(str(finding))).run([file])
+        Verification(quorums=None, found=lambda finding: found.append(str(finding))).run([file])
 
     assert stored("transaction", "entity_id", "type = 7") == [(None,), (None,), (1001,)]
     assert found == []
@@ -418,20 +418,20 @@ def published(folder: Path, nodes: int = 4) -> Composer:
 
 def test_signatures_are_verified_against_the_address_book_of_the_time(tmp_path: Path) -> None:
     book = published(tmp_path).address_book()
-    load(tmp_path, trust=Trust(book))
+    load(tmp_path, quorums=Quorums(book))
 
-    assert verify(tmp_path, Trust(book)) == (Checked(files=3, transactions=3, signed=3), [])
+    assert verify(tmp_path, Quorums(book)) == (Checked(files=3, transactions=3, signed=3), [])
 
 
 def test_a_file_that_too_few_signed_is_reported_with_its_signers(tmp_path: Path) -> None:
     book = published(tmp_path).address_book()
-    load(tmp_path, trust=Trust(book))
+    load(tmp_path, quorums=Quorums(book))
     second = find_record_files([tmp_path])[1].name
     for node in (3, 4, 5):
         (signature,) = tmp_path.rglob(f"record0.0.{node}/{second.removesuffix('.gz')}_sig")
         signature.unlink()
 
-    checked, (line,) = verify(tmp_path, Trust(book))
+    checked, (line,) = verify(tmp_path, Quorums(book))
 
     assert "no consensus: signed by 1 of 4 nodes (node 3); 2 needed" in line
     assert (checked.files, checked.signed) == (3, 2)
@@ -439,14 +439,14 @@ def test_a_file_that_too_few_signed_is_reported_with_its_signers(tmp_path: Path)
 
 def test_sidecar_changed_on_every_node_is_reported(tmp_path: Path) -> None:
     book = published(tmp_path).address_book()
-    load(tmp_path, trust=Trust(book))
+    load(tmp_path, quorums=Quorums(book))
     third = find_record_files([tmp_path])[2].name
     other = find_record_files([tmp_path])[1].name
     for folder in tmp_path.rglob("sidecar"):
         shutil.copy(folder / sidecar_of(other), folder / sidecar_of(third))
         (folder / sidecar_of(third)).write_bytes((folder / sidecar_of(third)).read_bytes()[:-3])
 
-    (line,) = verify(tmp_path, Trust(book))[1]
+    (line,) = verify(tmp_path, Quorums(book))[1]
 
     assert sidecar_of(third) in line
 

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
 from mirror.demo import run
@@ -38,16 +38,16 @@ def live(tmp_path: Path, ledger_tables: None) -> Live:
 
 def load(publisher: Publisher, address: str, last: int) -> Progress:
     """Load what a live node would, up to a block."""
-    stopping, trust = threading.Event(), Trust(run.first_book())
+    stopping, quorums = threading.Event(), Quorums(run.first_book())
 
     def files() -> Iterator[StreamFile | None]:
-        for file in blocks.files(publisher, trust, report, stopping):
+        for file in blocks.files(publisher, quorums, report, stopping):
             yield file
             if file and file.record_file().block_number == last:
                 return
 
     with blocks.only_block_node(address), Reporting(source="a test") as report:
-        return Pipeline(trust=trust).run(files())
+        return Pipeline(quorums=quorums).run(files())
 
 
 def test_the_node_goes_over_with_the_network_and_follows_its_block_node(live: Live) -> None:

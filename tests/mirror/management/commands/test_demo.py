@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block.names import in_bucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
@@ -97,7 +97,7 @@ def test_network_changes_to_blocks_with_the_same_transactions(first, tmp_path, l
     made(tmp_path / "blocks", "--blocks-stream")
     files, blocks = find_record_files([tmp_path / "stream"]), find_record_files([tmp_path / "blocks"])
 
-    done = Pipeline(trust=Trust(demo.first_book())).run(files)
+    done = Pipeline(quorums=Quorums(demo.first_book())).run(files)
 
     assert [file.number for file in files] == [None if number < first else number for number in range(3)]
     assert (done.files, done.verified) == (3, 3)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.proofs.threshold import identity
 from ledger.proofs.threshold.identity import FIRST_LEDGER
 from ledger.stream.source.local import find_record_files
@@ -32,7 +32,7 @@ def load_published_in(folder: Path, number: int) -> None:
     stream = BlockStream(first_block=number, signer=LEDGER)
     stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(folder)
-    Pipeline(trust=Trust(BOOK)).run(find_record_files([folder]))
+    Pipeline(quorums=Quorums(BOOK)).run(find_record_files([folder]))
 
 
 def test_while_no_ledger_is_known_nothing_is_said():

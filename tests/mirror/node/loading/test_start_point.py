@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record.names import shortest_time
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
@@ -98,7 +98,7 @@ def test_given_folders_begin_after_their_first_balances_also_the_second_time(str
         chosen, balances = start_point.from_files(
             [stream], files, first_book(), signed=True, echo=said.append
         )
-        done = Pipeline(options=LoadOptions(balances=balances), trust=Trust(first_book())).run(chosen)
+        done = Pipeline(options=LoadOptions(balances=balances), quorums=Quorums(first_book())).run(chosen)
 
     (loaded,) = LoadedRange.objects.all()
     assert (loaded.rests_on, loaded.files, done.skipped) == ("balances", len(chosen), len(chosen))

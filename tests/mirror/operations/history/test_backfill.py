@@ -13,7 +13,7 @@ from django.db import connection
 
 from ledger.ingest.errors import TableSwapRequested
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.trusted_nodes import Trust
+from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
@@ -71,7 +71,7 @@ def ordered(stream: Path, of_all: dict[str, dict[str, list[str]]]) -> dict[str, 
 
 
 def load(files: Any, *, start: int | None = None) -> None:
-    Pipeline(options=LoadOptions(start=start), trust=Trust(first_book())).run(files)
+    Pipeline(options=LoadOptions(start=start), quorums=Quorums(first_book())).run(files)
 
 
 def in_small_batches(*words: Any) -> None:

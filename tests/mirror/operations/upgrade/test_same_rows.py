@@ -117,6 +117,6 @@ def test_upgraded_database_has_the_rows_of_a_new_one(tmp_path: Path) -> None:
     assert all(counts[name] for name in ("ethereum_weibars", "block_positions", "synthetic_logs")), counts
     # As `manage.py verify`.
     findings: list[str] = []
-    verification = Verification(trust=None, found=lambda finding: findings.append(str(finding)))
+    verification = Verification(quorums=None, found=lambda finding: findings.append(str(finding)))
     checked = verification.run(find_record_files([tmp_path]))
     assert (checked.files, findings) == (BLOCKS, [])
