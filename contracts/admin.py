@@ -48,13 +48,13 @@ class ContractResultAdmin(ReadOnlyAdmin):
     )
 
     def global_search(self, text: str) -> Iterable[Q]:
-        return self._of_hash(text)
+        return self._results_by_hash(text)
 
     def search(self, text: str) -> Iterable[Q]:
-        yield from self._of_hash(text)
+        yield from self._results_by_hash(text)
         yield from super().search(text)
 
-    def _of_hash(self, text: str) -> Iterable[Q]:
+    def _results_by_hash(self, text: str) -> Iterable[Q]:
         for condition in conditions(ContractTransactionHash, ("hash",), text):
             # Index: contract_transaction_hash__hash (hash).
             rows = ContractTransactionHash.objects.filter(condition)

@@ -81,7 +81,7 @@ def demo_address_book(files: Iterable[StreamFile]) -> bytes | None:
 
 def _is_signed(file: StreamFile, book: bytes) -> bool:
     nodes = read_address_book(file.name, book)
-    quorum = Quorum.of(nodes, {}, ConsensusMode.EQUAL, Fraction(1, 3))
+    quorum = Quorum.from_address_book(nodes, {}, ConsensusMode.EQUAL, Fraction(1, 3))
     try:
         file.verify(lambda at: quorum, sidecars=False)
     except StreamFileError:

@@ -54,16 +54,16 @@ class TokenAdmin(ReadOnlyAdmin):
         if "\0" not in text:
             # Index: token__symbol (symbol, token_id).
             yield Q(symbol__in={text, text.upper(), text.lower()})
-        yield from self._of_name(text)
+        yield from self._tokens_by_name(text)
 
     def row_summary(self, row: Token) -> str:
         return f"Token {row.name} ({row.symbol})"
 
     def search(self, text: str) -> Iterable[Q]:
         yield from super().search(text)
-        yield from self._of_name(text)
+        yield from self._tokens_by_name(text)
 
-    def _of_name(self, text: str) -> Iterable[Q]:
+    def _tokens_by_name(self, text: str) -> Iterable[Q]:
         if len(text) >= _MIN_LETTERS and "\0" not in text:
             escaped = text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
             # Index: token__name, trigrams; it can't find fewer than three letters.

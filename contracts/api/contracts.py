@@ -160,7 +160,9 @@ class ContractOfIdOrAddress(OfContract):
 
     def read(self, parameters: ContractParameters, contract: str) -> ContractWithCodeJson:
         name = read_contract(contract)
-        versions = VersionRange.of(Bounds.combine(parameters.timestamp)) if parameters.timestamp else None
+        versions = (
+            VersionRange.from_bounds(Bounds.combine(parameters.timestamp)) if parameters.timestamp else None
+        )
         known = name.evm_address if isinstance(name, ContractAddress) else name
         row = not_loaded.found(queries.contract(_WITH_CODE, known, versions))
         *members, file_id, created, initcode, runtime_bytecode = row

@@ -193,7 +193,7 @@ class Logs(LogsView):
         bounds = log_bounds(parameters)
         self.paging = paging_of(parameters)
         if parameters.transaction_hash:
-            bounds = self._of_transaction(parameters, bounds)
+            bounds = self._transaction_bounds(parameters, bounds)
         elif bounds.first.empty:
             # Clients expect no error for a range that ends before it starts.
             bounds = PairBounds(Bounds(), Bounds())
@@ -205,7 +205,7 @@ class Logs(LogsView):
             self.continue_after(timestamp=timestamp.text(continue_at), index=0)
         return self.logs(rows, seen_until)
 
-    def _of_transaction(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:
+    def _transaction_bounds(self, parameters: LogsParameters, bounds: PairBounds) -> PairBounds:
         digest = bytes.fromhex(parameters.transaction_hash[0].value)
         at = queries.time_of_hash(digest, bounds.first, descending=self.query.descending)
         return NO_PAIRS if at is None else PairBounds(Bounds(equal=frozenset({at})), bounds.second)

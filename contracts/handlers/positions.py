@@ -47,12 +47,12 @@ class Positions:
         self._next = 0
         self._passed = 0
 
-    def of_result(self, item: RecordItem, batch: Batch) -> int | None:
+    def result_position(self, item: RecordItem, batch: Batch) -> int | None:
         """Return the position of a contract result; None for one that no Ethereum tool sees."""
         self._pass(item, batch)
         return self._taken.get(item.consensus_timestamp)
 
-    def of_log(self, item: RecordItem, batch: Batch) -> int | None:
+    def log_position(self, item: RecordItem, batch: Batch) -> int | None:
         """Return the position of a synthetic log: that of the call that caused it, or of its own item."""
         self._pass(item, batch)
         parent = item.contract_parent

@@ -123,7 +123,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
         contract_id=contract,
         payer_account_id=item.payer_account_id,
         transaction_hash=hash,
-        transaction_index=batch.state(Positions).of_result(item, batch),
+        transaction_index=batch.state(Positions).result_position(item, batch),
         transaction_nonce=item.nonce,
         transaction_result=item.result,
         **columns,
@@ -244,7 +244,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
 def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> list[list[Any]]:
     """Store the logs of a result, and return their rows."""
     at, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
-    position = batch.state(Positions).of_result(item, batch)
+    position = batch.state(Positions).result_position(item, batch)
     log_index = batch.state(LogIndex)
     rows: list[list[Any]] = []
     for log in result.logInfo:

@@ -234,7 +234,7 @@ def _add(item: RecordItem, batch: Batch, log: _Log) -> dict[str, Any]:
         topic2=log.topic2,
         topic3=log.topic3,
         transaction_hash=hash,
-        transaction_index=batch.state(Positions).of_log(item, batch),
+        transaction_index=batch.state(Positions).log_position(item, batch),
     )
 
 

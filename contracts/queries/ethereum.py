@@ -48,7 +48,7 @@ class Ethereum(NamedTuple):
 _TYPE = Ethereum._fields.index("type")
 
 
-def of_row(row: Row) -> Ethereum | None:
+def from_row(row: Row) -> Ethereum | None:
     """Return the transaction in these columns of a left join; None if it found no row."""
     if row[_TYPE] is None:
         return None

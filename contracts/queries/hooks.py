@@ -48,7 +48,7 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[
     """Return a page of the slots in use, and the key after which it continues if it came to no end."""
     # Index: the primary key (owner_id, hook_id, key). The last slot of a statement's steps is returned even
     # if it is deleted.
-    where = _of_hook(owner_id, hook_id)
+    where = _hook_condition(owner_id, hook_id)
     if keys.equal is None:
         where += keys.where
     else:
@@ -79,7 +79,7 @@ def storage_at(
 
     Also return the key after which to continue if time ran out before the page was full.
     """
-    hook = _of_hook(owner_id, hook_id)
+    hook = _hook_condition(owner_id, hook_id)
     following = "<" if query.descending else ">"
     # Index: the primary key (owner_id, hook_id, key, consensus_timestamp), straight to the last change of
     # a key and straight to the next key, as a busy slot changes whenever its hook runs.
@@ -129,7 +129,7 @@ def storage_at(
     return scan_stepwise(read, query.limit)
 
 
-def _of_hook(owner_id: int, hook_id: int) -> Where:
+def _hook_condition(owner_id: int, hook_id: int) -> Where:
     return Where(("owner_id = %s", "hook_id = %s"), (owner_id, hook_id))
 
 

@@ -65,7 +65,7 @@ def results(selection: Selection, query: Query) -> Page:
     if times.empty:
         return [], None
     senders = _senders(selection)
-    return _walk(lambda part: _results(_within(query, part), senders, _of_contract(selection)), times, query)
+    return _walk(lambda part: _results(_between(query, part), senders, _by_contract(selection)), times, query)
 
 
 def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
@@ -78,8 +78,8 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
     max_block_ns = nanoseconds("rest.query.maxRecordFileCloseInterval")
 
     def read(part: Bounds) -> list[Result]:
-        within, synthetic = _within(query, part), _synthetic_of(query, selection, part)
-        of_contract = _of_contract(selection)
+        within, synthetic = _between(query, part), _synthetic_query(query, selection, part)
+        of_contract = _by_contract(selection)
         all_of_contract = within.filter(of_contract)
         if is_distributed():
             return distributed.full_results(
@@ -108,7 +108,7 @@ def _chain_id() -> str:
 
 
 def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, query: Query) -> Page:
-    return walk(read, times, query, ends=_ends, first=FIRST_NANOS)
+    return walk(read, times, query, ends=_time_range, first=FIRST_NANOS)
 
 
 def _times(selection: Selection) -> Bounds:
@@ -131,24 +131,24 @@ def _times(selection: Selection) -> Bounds:
     return times.between(lower, end if times.upper is None else min(end, times.upper))
 
 
-def _within(query: Query, times: Bounds) -> Query:
+def _between(query: Query, times: Bounds) -> Query:
     """Return the query of the results at these times."""
-    return query.filter(_at(times) + _RAN)
+    return query.filter(_where_timestamp(times) + _RAN)
 
 
-def _of_contract(selection: Selection) -> Where:
+def _by_contract(selection: Selection) -> Where:
     # The id 0 is that of results without a contract, which only the list of all results has.
     if not selection.contract_id:
         return Where()
     return compare("contract_id", [Comparison("eq", selection.contract_id)])
 
 
-def _at(times: Bounds) -> Where:
+def _where_timestamp(times: Bounds) -> Where:
     where = compare("consensus_timestamp", [Comparison("eq", at) for at in sorted(times.equal)])
     return where + Bounds(times.lower, times.upper, unequal=times.unequal).where("consensus_timestamp")
 
 
-def _synthetic_of(query: Query, selection: Selection, times: Bounds) -> Query | None:
+def _synthetic_query(query: Query, selection: Selection, times: Bounds) -> Query | None:
     """Return the query of the synthetic results at these times; None if the list has none.
 
     Conditions on the nonce and the result do not count for them. A list of one sender has none.
@@ -156,7 +156,7 @@ def _synthetic_of(query: Query, selection: Selection, times: Bounds) -> Query | 
     if selection.senders is not None or not config.value("rest.query.syntheticContractResults"):
         return None
     index = compare("transaction_index", selection.transaction_indexes)
-    return Query(index + _at(times), query.descending, query.limit)
+    return Query(index + _where_timestamp(times), query.descending, query.limit)
 
 
 def _senders(selection: Selection) -> Senders:
@@ -170,12 +170,12 @@ def _senders(selection: Selection) -> Senders:
         return senders
     # Indexes: contract_result__sender_timestamp (sender_id, consensus_timestamp), or
     # contract_result__id_sender_timestamp with the contract before.
-    of_contract = _of_contract(selection)
+    of_contract = _by_contract(selection)
     values = distinct_values("contract_result", "sender_id", senders, _MAX_SENDERS, where=of_contract)
     return senders if values is None else values
 
 
-def _ends() -> tuple[int, int] | None:
+def _time_range() -> tuple[int, int] | None:
     """Return the time of the first and of the last result, synthetic ones included."""
     # Indexes: the primary keys (consensus_timestamp) and (consensus_timestamp, index).
     ends = [ends_of(table, "consensus_timestamp") for table in ("contract_result", "contract_log")]
@@ -221,7 +221,7 @@ def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: i
 def _full(row: Row) -> Result:
     columns = row[RESULT_LENGTH:_ETHEREUM]
     block = None if columns[0] is None else Block(*columns)
-    return Result._make((*row[:RESULT_LENGTH], block, ethereum.of_row(row[_ETHEREUM:])))
+    return Result._make((*row[:RESULT_LENGTH], block, ethereum.from_row(row[_ETHEREUM:])))
 
 
 class _Part(NamedTuple):
@@ -302,7 +302,7 @@ class Details(NamedTuple):
 
 def result_of(search: Search, *, contract_id: int = 0) -> tuple[Result, Details, Native] | None:
     """Return the result of a transaction with its details; `contract_id` if the request names one."""
-    row = _result_of(search)
+    row = _find_result(search)
     if row is None:
         return None
     result, contract_ids = row
@@ -322,7 +322,7 @@ def _file_call_data(result: Result) -> bytes | None:
     return files.content(ethereum.call_data_id)
 
 
-def _result_of(search: Search) -> tuple[Result, list[int]] | None:
+def _find_result(search: Search) -> tuple[Result, list[int]] | None:
     """Return the result of a contract transaction, and the ids of all that took part in it.
 
     In one that failed its checks no contract took part: its result has the contract 0.

@@ -20,7 +20,7 @@ class Slot(NamedTuple):
 def slots(contract_id: int, query: Query) -> list[Slot]:
     """Return a page of a contract's slots by slot; slots are 32 bytes here."""
     # Indexes: the primary keys (contract_id, slot) and, once for all slots, (id).
-    conditions = _of(contract_id) + query.where
+    conditions = _where_contract(contract_id) + query.where
     statement = f"""
         select slot, value, modified_timestamp, (select evm_address from entity where id = %s)
         from contract_state {conditions.sql}
@@ -41,10 +41,10 @@ def slots_at(
     # changes. The recursion ends when the page is full, or after some slots: of those without a change at
     # these times only the last one is returned.
     following = "<" if query.descending else ">"
-    during = _of(contract_id) + compare("consensus_timestamp", timestamps)
+    during = _where_contract(contract_id) + compare("consensus_timestamp", timestamps)
 
     def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
-        conditions = _of(contract_id) + query.where
+        conditions = _where_contract(contract_id) + query.where
         if after is not None:
             conditions += Where((f"slot {following} %s",), (after,))
         statement = f"""
@@ -78,5 +78,5 @@ def slots_at(
     return scan_stepwise(read, query.limit)
 
 
-def _of(contract_id: int) -> Where:
+def _where_contract(contract_id: int) -> Where:
     return Where(("contract_id = %s",), (contract_id,))

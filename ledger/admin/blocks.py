@@ -36,15 +36,15 @@ class RecordFileAdmin(ReadOnlyAdmin):
     def global_search(self, text: str) -> Iterable[Q]:
         yield from conditions(RecordFile, ("index", "hash"), text)
         if "." in text:
-            yield from self._of_time(text)
+            yield from self._blocks_at_time(text)
 
     def search(self, text: str) -> Iterable[Q]:
         """Find the block of a time: the first that ends at or after it."""
         yield from conditions(RecordFile, ("index", "hash"), text)
-        yield from self._of_time(text)
+        yield from self._blocks_at_time(text)
         yield from conditions(RecordFile, ("consensus_end",), text)
 
-    def _of_time(self, text: str) -> Iterable[Q]:
+    def _blocks_at_time(self, text: str) -> Iterable[Q]:
         try:
             time = columns.OF_BLOCK.lookup(text)
         except InvalidText:

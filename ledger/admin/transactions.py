@@ -34,10 +34,10 @@ class ResultFilter(ColumnFilter):
             return ~_FAILED
         if text.upper() == "FAILED":
             return _FAILED
-        return _of_result(text)
+        return _result_condition(text)
 
 
-def _of_result(text: str) -> Q:
+def _result_condition(text: str) -> Q:
     """Return the condition that finds transactions of a result. Errors: InvalidText."""
     result = columns.kind_of(tables.Transaction, "result").lookup(text)["exact"]
     # Index: transaction__failed (consensus_timestamp), or transaction__failed_type with a type.
@@ -78,7 +78,7 @@ class TransactionAdmin(ReadOnlyAdmin):
     def search(self, text: str) -> Iterable[Q]:
         yield from super().search(text)
         with suppress(InvalidText):
-            yield _of_result(text)
+            yield _result_condition(text)
 
     def other_conditions(self, text: str) -> Iterable[Q]:
         try:
@@ -88,7 +88,7 @@ class TransactionAdmin(ReadOnlyAdmin):
         except (transaction_id.InvalidTransactionId, entity_id.InvalidEntityId):
             pass
         if digest := _digest(text):
-            rows = tables.TransactionHash.objects.filter(_of_hash(digest))
+            rows = tables.TransactionHash.objects.filter(_hash_lookup(digest))
             yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
 
     def row_title(self, row: tables.Transaction) -> str:
@@ -142,14 +142,14 @@ class TransactionHashAdmin(ReadOnlyAdmin):
 
     def search(self, text: str) -> Iterable[Q]:
         if digest := _digest(text):
-            yield _of_hash(digest)
+            yield _hash_lookup(digest)
 
     def key_condition(self, key: str) -> Q:
         condition = super().key_condition(key)
-        return condition & _of_hash(bytes.fromhex(key.partition(",")[0]))
+        return condition & _hash_lookup(bytes.fromhex(key.partition(",")[0]))
 
 
-def _of_hash(digest: bytes) -> Q:
+def _hash_lookup(digest: bytes) -> Q:
     """Return the condition that finds the lookup rows of a hash by an index: transaction_hash__hash."""
     indexed = RawSQL(
         "mod(get_byte(hash, 0), 32) = %s and substring(hash from 1 for 32) = %s",

@@ -99,7 +99,7 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
     moments = Bounds.combine(comparisons)
     if moments.empty:
         raise NotFound("Timestamp range is empty")
-    row = not_loaded.found(queries.account_at(ACCOUNT.columns, account_id, VersionRange.of(moments)))
+    row = not_loaded.found(queries.account_at(ACCOUNT.columns, account_id, VersionRange.from_bounds(moments)))
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account_json(row)

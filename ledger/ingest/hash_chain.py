@@ -64,20 +64,20 @@ class Position:
 
     @classmethod
     def stored(cls) -> "Position | None":
-        return cls._of_row(statements.row(_LAST))
+        return cls._from_row(statements.row(_LAST))
 
     @classmethod
     def before(cls, file: RecordFile) -> "Position | None":
         """Return the stored file before another one."""
-        return cls._of_row(statements.row(_LAST_BEFORE, [file.consensus_end]))
+        return cls._from_row(statements.row(_LAST_BEFORE, [file.consensus_end]))
 
     @classmethod
-    def of_number(cls, number: int) -> "Position | None":
+    def by_number(cls, number: int) -> "Position | None":
         """Return the stored file with a block number, which may be counted."""
-        return cls._of_row(statements.row(_OF_NUMBER, [number]))
+        return cls._from_row(statements.row(_OF_NUMBER, [number]))
 
     @classmethod
-    def _of_row(cls, row: tuple[Any, ...] | None) -> "Position | None":
+    def _from_row(cls, row: tuple[Any, ...] | None) -> "Position | None":
         if row is None:
             return None
         name, consensus_end, hash, index, version, wrapper = row
@@ -270,7 +270,7 @@ def left_out(file: RecordFile, last: Position) -> IngestError:
     """Return the error for a file that the stream has passed without loading it."""
     if last.is_right_before(file) and not chained(file.previous_hash, last.hash):
         return last.broken_chain(file)
-    stored = None if file.block_number is None else Position.of_number(file.block_number)
+    stored = None if file.block_number is None else Position.by_number(file.block_number)
     if stored and stored.has_own_number and stored.hash != file.hash:
         loaded, own = describe_difference(stored.hash, file.hash)
         return IngestError(

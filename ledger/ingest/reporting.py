@@ -54,7 +54,7 @@ class Signatures:
     counted: bool = False
 
     @classmethod
-    def of(cls, error: NoQuorum) -> Self:
+    def from_error(cls, error: NoQuorum) -> Self:
         return cls(
             signed=error.signed,
             others=error.others,
@@ -75,7 +75,7 @@ class Problem:
     signatures: Signatures | None = None
 
     @classmethod
-    def of(cls, error: BaseException) -> "Problem":
+    def from_error(cls, error: BaseException) -> "Problem":
         """Return the problem that an exception describes; of a foreign exception its type and text."""
         if isinstance(error, IngestError | StreamFileError):
             position = str(error.position)
@@ -86,7 +86,7 @@ class Problem:
                 position=position,
                 cause=error.cause,
                 cure=error.cure,
-                signatures=Signatures.of(error) if isinstance(error, NoQuorum) else None,
+                signatures=Signatures.from_error(error) if isinstance(error, NoQuorum) else None,
             )
         if isinstance(error, OperatorError):
             return cls(file="", cause=str(error))
@@ -131,7 +131,7 @@ class Reporting:
             if error is None or isinstance(error, KeyboardInterrupt | SystemExit):
                 self._values["activity"] = Activity.STOPPED
             else:
-                self._values |= {"activity": Activity.FAILED, "problem": asdict(Problem.of(error))}
+                self._values |= {"activity": Activity.FAILED, "problem": asdict(Problem.from_error(error))}
             self._ending = self._changed = True
             self._news.notify()
         self._thread.join()

@@ -88,7 +88,7 @@ class Quorums:
             nodes = read_address_book("first address book", self._first_book)
         if self._key:
             nodes = [node._replace(public_key=self._key) for node in nodes]
-        return Quorum.of(
+        return Quorum.from_address_book(
             nodes,
             stakes,
             self._mode,
@@ -120,7 +120,7 @@ def _require_loaded(named: LedgerIdentity) -> None:
 def _published(at: int, *, before: bool) -> LedgerIdentity | None:
     """Return the publication that is the closest one before a time (ns), or after it."""
     row = statements.row(_LEDGER, {"at": at, "before": before})
-    return identity.of_row(*row) if row else None
+    return identity.identity_from_row(*row) if row else None
 
 
 def changes_nodes(item: RecordItem) -> bool:

@@ -116,7 +116,7 @@ def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
     order = f"order by e.id {query.direction}"
 
-    def of_type(kind: str, where: Where) -> str:
+    def select_type(kind: str, where: Where) -> str:
         return f"""
             select * from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}
             order by type {query.direction}, id {query.direction} limit {query.limit:d}
@@ -127,8 +127,8 @@ def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     full = f"select {last}(id) from account having count(*) = {query.limit:d}"
     before = Where((f"id {beyond} coalesce(({full}), '{MIN_INT64 if query.descending else MAX_INT64}')",))
     page = f"""
-        with account as materialized ({of_type("ACCOUNT", query.where)})
-        select * from (select * from account union all ({of_type("CONTRACT", query.where + before)})) e
+        with account as materialized ({select_type("ACCOUNT", query.where)})
+        select * from (select * from account union all ({select_type("CONTRACT", query.where + before)})) e
         {order} limit {query.limit:d}
     """
     return fetch(f"select {columns} from ({page}) e {joins} {order}", query.where.values * 2)

@@ -19,13 +19,13 @@ def blocks(
     other, others = ("consensus_end", times) if by == "index" else ("index", numbers)
     query = query.filter(compare(by, numbers if by == "index" else times, any_equal=False))
     for comparison in others:
-        query = query.filter(_of_other(by, other, comparison))
+        query = query.filter(_other_column_condition(by, other, comparison))
     page = f"order by {by} {query.direction} limit {query.limit:d}"
     statement = f"select {columns} from record_file {query.where.sql} {page}"
     return fetch(statement, query.where.values)
 
 
-def _of_other(by: str, other: str, comparison: Comparison) -> Where:
+def _other_column_condition(by: str, other: str, comparison: Comparison) -> Where:
     """Return a condition on the column that is not that of the order.
 
     Both rise from block to block. So a bound of one is an end of the range of the other, without which

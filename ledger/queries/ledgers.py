@@ -16,4 +16,4 @@ def published() -> LedgerIdentity | None:
         "order by consensus_timestamp desc limit 1",
         (),
     )
-    return identity.of_row(*rows[0]) if rows else named_ledger()
+    return identity.identity_from_row(*rows[0]) if rows else named_ledger()

@@ -33,7 +33,7 @@ class VersionRange(NamedTuple):
     excluded: Sequence[int] = ()
 
     @classmethod
-    def of(cls, times: Bounds) -> "VersionRange":
+    def from_bounds(cls, times: Bounds) -> "VersionRange":
         """Return the range of these times; a version is valid at an equal time if it began by then."""
         until = [*times.equal, *([] if times.upper is None else [times.upper]), MAX_INT64]
         return cls(

@@ -36,7 +36,7 @@ class Holders(NamedTuple):
     public_key: str | None = None
 
     @property
-    def of_token(self) -> Where:
+    def token_condition(self) -> Where:
         return compare("token_id", [Comparison("eq", self.token_id)])
 
     @property
@@ -68,8 +68,8 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     if selection.public_key is None and (not selection.balances or names_few(ids)):
         return _fetched(_holders(selection, None, query), selection, query), None
     # Index: token_account__token_balance_account (token_id, balance, account_id).
-    candidates = _candidates("token_account", selection.of_token, selection)
-    where = selection.of_token + Where(("associated",)) + selection.with_balance
+    candidates = _candidates("token_account", selection.token_condition, selection)
+    where = selection.token_condition + Where(("associated",)) + selection.with_balance
     where += selection.among("account_id")
     index = "" if selection.public_key else _BALANCE_INDEX
     if candidates and is_distributed():
@@ -95,7 +95,7 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
         lambda window: _fetched(_holders(selection, window, query), selection, query),
         ids,
         query,
-        ends=lambda: ends_of("token_account", "account_id", selection.of_token),
+        ends=lambda: ends_of("token_account", "account_id", selection.token_condition),
         first=FIRST_IDS,
     )
 
@@ -118,7 +118,7 @@ def _distributed_page_of_few(
 
 def _holders(selection: Holders, window: Bounds | None, query: Query) -> Statement:
     # Index: token_account__token_id_account_id (token_id, account_id).
-    where = selection.of_token + Where(("associated",)) + selection.among("account_id", window)
+    where = selection.token_condition + Where(("associated",)) + selection.among("account_id", window)
     where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False) + _having_key(selection)
     page = f"""
         select account_id, balance, balance_timestamp from token_account {where.sql}
@@ -141,7 +141,7 @@ def _having_key(selection: Holders) -> Where:
 
 def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
     """Return a page of the accounts in the window's snapshots, each with the balance of its latest row."""
-    rows = selection.of_token + at.rows
+    rows = selection.token_condition + at.rows
     ids = bounds_of(selection.accounts)
     if selection.public_key is None and not selection.balances:
         return _fetched(_known_holders(selection, rows, query), selection, query), None
@@ -174,7 +174,7 @@ def _candidates_at(selection: Holders, at: Window) -> Statement | None:
         return None
     # Index: token_balance__token_balance_account (token_id, balance, account_id), in the snapshots of the
     # month, among which a later one may have replaced the balance.
-    return _candidates("token_balance", selection.of_token + at.rows_of_month, selection)
+    return _candidates("token_balance", selection.token_condition + at.rows_of_month, selection)
 
 
 def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query: Query) -> Statement:

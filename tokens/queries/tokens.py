@@ -35,7 +35,7 @@ class Selection(NamedTuple):
     public_keys: Sequence[Comparison] = ()
     account_id: int | None = None
 
-    def of_type(self, column: str) -> Where:
+    def type_condition(self, column: str) -> Where:
         """Return the condition of the type, if one is selected.
 
         `any`, as for `type = ...` PostgreSQL may walk the primary key past tokens of the other type.
@@ -49,7 +49,7 @@ class Selection(NamedTuple):
         return compare(column, self.public_keys, any_equal=False)
 
     @property
-    def of_account(self) -> Statement:
+    def account_tokens(self) -> Statement:
         """The tokens that the account is associated with."""
         # Index: the primary key (account_id, token_id).
         where = Where(("account_id = %s", "associated"), (self.account_id,))
@@ -134,11 +134,11 @@ def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
         # Index: the primary key (token_id), or token__type_id (type, token_id).
         return _distributed_page(Where(), selection, query)
     if selection.account_id is not None:
-        ids, values = selection.of_account
+        ids, values = selection.account_tokens
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", values)
     elif selection.type is not None:
         # Index: token__type_id (type, token_id).
-        where = selection.of_type("type") + compare("token_id", selection.tokens)
+        where = selection.type_condition("type") + compare("token_id", selection.tokens)
         typed = f"select token_id as id, * from token {where.sql}"
         source = _Source(f"from ({typed}) t", where.values, ("t.type", "t.id"))
     else:
@@ -174,7 +174,7 @@ def _search_first(
     # Index: the primary key (token_id), or token__type_id (type, token_id).
     columns = ("t.id",) if selection.type is None else ("t.type", "t.id")
     order = ", ".join(f"{column} {query.direction}" for column in columns)
-    where = selection.of_type("t.type")
+    where = selection.type_condition("t.type")
     if behind is not None:
         where += compare("t.id", [Comparison("lt" if query.descending else "gt", behind)])
     first = f"""
@@ -199,7 +199,7 @@ def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> l
 
 def _page(source: _Source, selection: Selection, query: Query, among: Where | None = None) -> Statement:
     # Index: the primary key of entity (id).
-    where = selection.of_type("t.type") + selection.named("t.name") + (among or Where())
+    where = selection.type_condition("t.type") + selection.named("t.name") + (among or Where())
     where += selection.having_key("e.public_key")
     order = ", ".join(f"{column} {query.direction}" for column in source.order)
     statement = f"""
@@ -242,8 +242,8 @@ def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken]
 
 def _distributed_page(where: Where, selection: Selection, query: Query) -> list[ListedToken]:
     if selection.account_id is not None:
-        where += Where(("t.token_id = any(%s)",), ([token for (token,) in fetch(*selection.of_account)],))
-    where += compare("t.token_id", selection.tokens) + selection.of_type("t.type")
+        where += Where(("t.token_id = any(%s)",), ([token for (token,) in fetch(*selection.account_tokens)],))
+    where += compare("t.token_id", selection.tokens) + selection.type_condition("t.type")
     where += selection.named("t.name") + selection.having_key("e.public_key")
     statement = f"""
         select {_COLUMNS}

@@ -193,7 +193,7 @@ def _filters() -> filters.Filters:
 
 def _answer(body: CallBody, deadline: float) -> Answer:
     """Simulate a call within the limits. Errors: InvalidBody, Throttled, CallUnavailable."""
-    shared = buckets.of_process()
+    shared = buckets.process_buckets()
     # A call beyond the gas limit is refused for that, however little gas is left for others.
     gas = body.gas if body.gas <= config.value("web3.evm.maxGasLimit") else 0
     throttle.admit(shared, gas)

@@ -179,7 +179,7 @@ class Opcodes(SimulationView):
         deadline = time.monotonic() + config.value("web3.requestTimeout")
         seconds = config.value("web3.opcode.tracer.timeout")
         try:
-            throttle.admit_trace(buckets.of_process())
+            throttle.admit_trace(buckets.process_buckets())
             flags = parameters.stack, parameters.memory, parameters.storage
             trace = Trace(find(name), *flags, deadline, seconds)
             answer, pieces = pool.trace_pool().stream(trace, deadline, seconds)

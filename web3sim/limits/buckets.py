@@ -229,7 +229,7 @@ class AdvanceBuckets:
 
 
 @cache
-def of_process() -> Buckets:
+def process_buckets() -> Buckets:
     """Return the buckets that all requests to this process use."""
     return configured()
 

@@ -134,11 +134,11 @@ def between(
 def _read(reading: Reading, condition: str, values: Values) -> list[PastTransaction]:
     if not is_distributed():
         rows = reading.fetch(f"select {_COLUMNS} from {_TABLES} {condition}", values)
-        return [_of_row(row) for row in rows]
+        return [_from_row(row) for row in rows]
     rows = reading.fetch(f"select {_RESULT_COLUMNS} from {_RESULT_TABLES} {condition}", values)
     if not rows:
         return []
-    results = [_of_row(row) for row in rows]
+    results = [_from_row(row) for row in rows]
     # Indexes: the primary keys, which begin with the time.
     of_payers = reading.fetch(
         f"""
@@ -163,7 +163,7 @@ def _read(reading: Reading, condition: str, values: Values) -> list[PastTransact
 _WRAPPED = 8
 
 
-def _of_row(row: Row) -> PastTransaction:
+def _from_row(row: Row) -> PastTransaction:
     return replace(PastTransaction(*row[:-_WRAPPED]), ethereum=_ethereum_of(row[-_WRAPPED:]))
 
 

@@ -145,7 +145,7 @@ class BlockHashes:
         self._hashes: dict[int, bytes] = {}
         self._reads = 0
 
-    def of(self, number: int) -> bytes:
+    def get(self, number: int) -> bytes:
         """The first 32 bytes of the hash of a block; zeros if it is not stored. Errors: NotSupported."""
         first = number - number % _HASHES_AT_ONCE
         hashes = self._hashes.get(first)

@@ -115,7 +115,7 @@ class LedgerState:
         """Return the hash of any stored block up to the call's own; zeros in block 0."""
         if not 0 < self.block.number >= number:
             return blocks.NO_HASH
-        return self._block_hashes.of(number)
+        return self._block_hashes.get(number)
 
     def _record(self, address: Address, entity: Entity) -> AccountRecord | None:
         kind = _KINDS.get(entity.type)

@@ -37,11 +37,11 @@ class OverriddenState:
         self._by_address: dict[Address, Override | None] = {}
 
     def account(self, address: Address) -> AccountRecord | None:
-        stored, override = self._ledger.account(address), self._of(address)
+        stored, override = self._ledger.account(address), self._override_of(address)
         return stored if override is None else _overridden(stored, override)
 
     def slot(self, address: Address, slot: int) -> int:
-        override = self._of(address)
+        override = self._override_of(address)
         if override is not None and override.slots is not None:
             value = override.slots.get(slot)
             if value is not None:
@@ -53,13 +53,13 @@ class OverriddenState:
     def block_hash(self, number: int) -> bytes:
         return self._ledger.block_hash(number)
 
-    def _of(self, address: Address) -> Override | None:
+    def _override_of(self, address: Address) -> Override | None:
         if address not in self._by_address:
             override = self._by_sent_address.get(address)
-            self._by_address[address] = override or self._of_other_address(address)
+            self._by_address[address] = override or self._override_of_alias(address)
         return self._by_address[address]
 
-    def _of_other_address(self, address: Address) -> Override | None:
+    def _override_of_alias(self, address: Address) -> Override | None:
         entity = self._ledger.entity_at(address)
         if entity is None:
             return None

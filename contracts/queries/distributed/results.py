@@ -115,7 +115,7 @@ def _with_the_rest(results: Sequence[Result], times: Bounds, max_block_ns: int) 
 def _full(result: Result, block: Row | None, transaction: Row | None) -> Result:
     return result._replace(
         block=None if block is None else Block(*block),
-        ethereum=None if transaction is None else ethereum.of_row(transaction),
+        ethereum=None if transaction is None else ethereum.from_row(transaction),
     )
 
 

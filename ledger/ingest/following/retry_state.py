@@ -40,7 +40,7 @@ class RetryState:
         ingest.REFUSED.add(problem.kind)
         log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self.pause, 1))
         if self._report and now - self._failing_since >= SECONDS_BEFORE_STUCK:
-            self._report.stuck(Problem.of(problem))
+            self._report.stuck(Problem.from_error(problem))
 
     def end(self) -> None:
         """Note that a try succeeded."""

@@ -44,7 +44,7 @@ class FileContents:
 
     def add(self, file: int, chunk: Chunk) -> None:
         """Note a row of file_data that the item being read adds."""
-        if not _of_user(file):
+        if not _is_user_file(file):
             return
         self._read.setdefault(file, []).append(chunk)
         self._decoded.pop(file, None)
@@ -54,11 +54,11 @@ class FileContents:
 
         None when the file is not known, not hex, or a system file.
         """
-        if not _of_user(file):
+        if not _is_user_file(file):
             return None
         if file not in self._decoded:
             content = self._content(file, at)
-            self._decoded[file] = None if content is None else _of_hex(content)
+            self._decoded[file] = None if content is None else _decode_hex(content)
         return self._decoded[file]
 
     def submitted(self) -> None:
@@ -83,11 +83,11 @@ class FileContents:
         return [bytes(part) for part, _ in statements.rows(_STORED, [file, before, file, before])]
 
 
-def _of_user(file: int) -> bool:
+def _is_user_file(file: int) -> bool:
     return entity_id.decode(file)[2] > _MAX_SYSTEM_NUM
 
 
-def _of_hex(content: bytes) -> bytes | None:
+def _decode_hex(content: bytes) -> bytes | None:
     try:
         return hexadecimal.parse(content.decode("ascii"))
     except (UnicodeDecodeError, hexadecimal.InvalidHex):

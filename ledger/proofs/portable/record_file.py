@@ -222,7 +222,7 @@ def _known_stakes(nodes: list[AddressBookNode], stakes: Mapping[int, int] | None
 
 def _quorum(nodes: list[AddressBookNode], stakes: Mapping[int, int] | None = None) -> Quorum:
     """Return the quorum of a third of the stakes, or of the nodes: a book does not tell their stakes."""
-    return Quorum.of(nodes, stakes or {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, _RATIO)
+    return Quorum.from_address_book(nodes, stakes or {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, _RATIO)
 
 
 def _signers(

@@ -132,7 +132,7 @@ def _published_name(file: StoredFile) -> str:
 
 def _signed(name: str, contents: Mapping[int, bytes], books: StoredBook) -> SignedHashes:
     """Return the hashes that most nodes signed, by their signature files. Errors: NotFetched."""
-    votes = Votes(name, Quorum.of(books.nodes, {}, ConsensusMode.EQUAL, Fraction(0)))
+    votes = Votes(name, Quorum.from_address_book(books.nodes, {}, ConsensusMode.EQUAL, Fraction(0)))
     for node_id in sorted(contents):
         votes.add_file(node_id, contents[node_id])
         if (problem := votes.problem(node_id)) is not None:

@@ -42,14 +42,14 @@ class LedgerIdentity(NamedTuple):
     contributors: tuple[Contributor, ...]
 
 
-def of_publication(body: Any) -> LedgerIdentity:
+def identity_from_publication(body: Any) -> LedgerIdentity:
     """Return the identity in a LedgerIdPublicationTransactionBody."""
     nodes = body.node_contributions
     contributors = (Contributor(each.node_id, each.weight, each.history_proof_key) for each in nodes)
     return LedgerIdentity(body.ledger_id, body.history_proof_verification_key, tuple(contributors))
 
 
-def of_row(ledger_id: bytes, proof_key: bytes, contributors: Any) -> LedgerIdentity:
+def identity_from_row(ledger_id: bytes, proof_key: bytes, contributors: Any) -> LedgerIdentity:
     """Return the identity in a row of the table `ledger`, whose JSON may be text."""
     nodes = json.loads(contributors) if isinstance(contributors, str) else contributors
     contributors = (
@@ -66,7 +66,7 @@ def read_publication(data: bytes) -> LedgerIdentity:
         raise NoPublication("is no LedgerIdPublicationTransactionBody") from error
     if len(body.ledger_id) != ID_LENGTH:
         raise NoPublication(f"has a ledger id of {len(body.ledger_id)} bytes, not {ID_LENGTH}")
-    return of_publication(body)
+    return identity_from_publication(body)
 
 
 def named_ledger() -> LedgerIdentity | None:

@@ -103,7 +103,7 @@ class _Proof:
     challenges: tuple[int, int]
 
     @classmethod
-    def of(cls, data: bytes) -> "_Proof":
+    def parse(cls, data: bytes) -> "_Proof":
         if len(data) != LENGTH:
             raise WrongSignature(f"the proof of its key has {len(data)} bytes, not {LENGTH}")
         read = _Values(data)
@@ -118,7 +118,7 @@ class _Proof:
 
 def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes) -> None:
     """Require that a verification key is the latest of the ledger with this id. Errors: WrongSignature."""
-    proof = _Proof.of(data)
+    proof = _Proof.parse(data)
     if proof.first[0] != int.from_bytes(ledger_id, "little") or len(ledger_id) != ID_LENGTH:
         raise WrongSignature("the proof of its key is one of another ledger")
     if proof.last[1] != poseidon(verification_key):

@@ -36,7 +36,7 @@ _TIME = re.compile(rb"(?:#\s*)?timestamp:\s*(\S+)\s*", re.IGNORECASE)
 _COLUMNS = re.compile(rb"shard", re.IGNORECASE)
 _NUMBER = re.compile(rb"[0-9]{1,19}")
 _MAX_FIELDS = 5
-_MOST = (1 << 63) - 1
+_MAX_VALUE = (1 << 63) - 1
 
 _TIME_FIELD = AllAccountBalances.CONSENSUSTIMESTAMP_FIELD_NUMBER
 _ACCOUNT_FIELD = AllAccountBalances.ALLACCOUNTS_FIELD_NUMBER
@@ -78,10 +78,10 @@ class BalanceFile:
             end = len(content) if end < 0 else end
             values = [value for field in content[position:end].split(b",") if (value := field.strip())]
             if values:
-                yield self._of_line(values, position)
+                yield self._parse_line(values, position)
             position = end + 1
 
-    def _of_line(self, values: list[bytes], position: int) -> Holding:
+    def _parse_line(self, values: list[bytes], position: int) -> Holding:
         if not 4 <= len(values) <= (_MAX_FIELDS if self.version == 2 else 4):
             raise self._failure(
                 position, f"the line has {len(values)} values, not shard, realm, number, balance"
@@ -129,11 +129,11 @@ class BalanceFile:
                     amount,
                 )
                 for token in tokens
-                if (amount := token.balance) <= _MOST
+                if (amount := token.balance) <= _MAX_VALUE
             )
         except entity_id.InvalidEntityId as error:
             raise self._failure(position, f"an impossible id: {error}") from error
-        if balance > _MOST or len(held) < len(tokens):
+        if balance > _MAX_VALUE or len(held) < len(tokens):
             raise self._failure(position, "a balance of more than 63 bits")
         return Holding(account_id, balance, held)
 

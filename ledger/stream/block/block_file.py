@@ -44,12 +44,12 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     """
     parsed = names.parse(name)
     block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
-    file = of_content(block, parsed.number, len(data))
+    file = record_file_of_block(block, parsed.number, len(data))
     file.original = data
     return file
 
 
-def of_content(
+def record_file_of_block(
     block: BlockContent, number: int, size: int, items: list[RecordItem] | None = None
 ) -> RecordFile:
     """Return the block with a number and a size in bytes as a record file.

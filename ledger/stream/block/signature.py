@@ -47,7 +47,7 @@ def signature_of(
     if len(signature) == SHA_384_LENGTH and signature != sha384(signed):
         raise damaged(block.name, f"its proof is not of the root hash of its items, {root.hex()}")
     published = (
-        identity.of_publication(item.body.ledger_id_publication)
+        identity.identity_from_publication(item.body.ledger_id_publication)
         for item in items
         if item.transaction_type == _LEDGER_ID_PUBLICATION and item.successful
     )

@@ -58,7 +58,7 @@ class Quorum:
     first_block_trusted: bool = False
 
     @classmethod
-    def of(
+    def from_address_book(
         cls,
         nodes: Iterable[AddressBookNode],
         stakes: Mapping[int, int],

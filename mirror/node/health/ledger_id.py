@@ -25,7 +25,7 @@ def sentence() -> str:
         return str(error)
     if rows:
         *columns, block, version = rows[0]
-        published = identity.of_row(*columns)
+        published = identity.identity_from_row(*columns)
         return f"{published.ledger_id.hex()}{_confirmation(published, block, version, named)}"
     return f"{named.ledger_id.hex()} by {FIRST_LEDGER}: what is loaded publishes none" if named else ""
 

@@ -116,7 +116,7 @@ def _follow(
     source: Any, servers: list[Mixed], published: dict[int, float], minutes: int, choose: random.Random
 ) -> list[float]:
     """Return for each block how long after its publication it was verified (s)."""
-    quorum = Quorum.of([], {}, ConsensusMode.STAKE, Fraction(1, 3), _NODES.identity)
+    quorum = Quorum.from_address_book([], {}, ConsensusMode.STAKE, Fraction(1, 3), _NODES.identity)
     retries = RetryState(config.value("importer.block.frequency"), _MAX_PAUSE, None)
     behind: list[float] = []
     began, minute = time.monotonic(), -1

@@ -65,13 +65,15 @@ def test_a_loader_tells_where_it_has_blocks_from_as_long_as_it_follows_them() ->
 
 
 def test_stuck_loader_says_why_until_it_continues() -> None:
-    ballot = Votes("a.rcd_sig", Quorum.of([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3)))
+    ballot = Votes(
+        "a.rcd_sig", Quorum.from_address_book([NODE, OTHER], {}, ConsensusMode.EQUAL, Fraction(1, 3))
+    )
     ballot.reject(1, "unreachable")
     with pytest.raises(NoQuorum) as raised:
         ballot.require()
 
     with Reporting(source="the bucket b", following=True) as report:
-        report.stuck(Problem.of(raised.value))
+        report.stuck(Problem.from_error(raised.value))
         found = reported("stuck")["problem"]
         report.loading(Progress())
         after = reported("loading")["problem"]

@@ -57,7 +57,7 @@ def _processes() -> Iterator[None]:
 def client(ledger_tables: None, settings_of, settings, tmp_path) -> Api:
     settings.DATA_DIR = tmp_path
     settings_of({"web3.throttle.requestsPerSecond": 10**9, "web3.throttle.gasUnit": 10**9})
-    buckets.of_process.cache_clear()
+    buckets.process_buckets.cache_clear()
     call._filters.cache_clear()
     build = Build()
     network(build)

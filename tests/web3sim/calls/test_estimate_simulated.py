@@ -55,7 +55,7 @@ def life():
 def network(life, ledger_tables, tmp_path, settings) -> Iterator[Network]:
     """Of all kinds of contracts there is one; all is loaded."""
     settings.DATA_DIR = tmp_path
-    buckets.of_process.cache_clear()
+    buckets.process_buckets.cache_clear()
     endpoint._filters.cache_clear()
     load(*life[1])
     yield life[0]

@@ -24,7 +24,7 @@ class TranslatedComputation(EngineComputation):
         if self.state.tracer is not None:
             super().run_code()
         elif code := self.msg.code:
-            program = (self.creations if self.msg.is_create else self.programs).of(code)
+            program = (self.creations if self.msg.is_create else self.programs).get(code)
             program.run(Frame(self, program))
 
     # The library reads these dozens of times.
@@ -60,7 +60,7 @@ class TranslatedEngine(PlainEngine):
 
 def _with_programs(base: type[TranslatedComputation], arrivals: int) -> type[TranslatedComputation]:
     """The class with caches of its own."""
-    instructions = Instructions.of(base.opcodes)
+    instructions = Instructions.from_table(base.opcodes)
     programs = Programs(instructions, arrivals)
     creations = Creations(instructions, arrivals, CREATIONS_WEIGHT, CREATIONS)
     return type(base.__name__, (base,), {"programs": programs, "creations": creations})

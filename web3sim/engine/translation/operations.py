@@ -57,7 +57,7 @@ class Instructions:
     prices: Mapping[int, int]
 
     @classmethod
-    def of(cls, table: Mapping[int, Any]) -> "Instructions":
+    def from_table(cls, table: Mapping[int, Any]) -> "Instructions":
         direct = frozenset(code for code in ARITY if code in table and _unchanged(table[code], code))
         constant = frozenset(code for code in CONSTANT if hasattr(table.get(code), "logic_fn")) - direct
         prices = {code: table[code].gas_cost for code in direct | constant}

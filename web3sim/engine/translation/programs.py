@@ -189,7 +189,7 @@ class Programs:
         self.entries: OrderedDict[bytes, Program] = OrderedDict()
         self.weight = 0
 
-    def of(self, code: bytes) -> Program:
+    def get(self, code: bytes) -> Program:
         return self._find(code, code)
 
     def _find(self, key: bytes, code: bytes) -> Program:
@@ -218,7 +218,7 @@ class Programs:
 class Creations(Programs):
     """Programs of init code, found by its length and its ends: to hash all of it takes as long as a frame."""
 
-    def of(self, code: bytes) -> Program:
+    def get(self, code: bytes) -> Program:
         key = len(code).to_bytes(4) + code[:64] + code[-64:]
         found = self.entries.get(key)
         if found is not None and found.raw != code:

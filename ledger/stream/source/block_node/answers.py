@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     failure: str = ""
 
     @classmethod
-    def of(cls, first: int, last: int) -> "Answer":
+    def from_status(cls, first: int, last: int) -> "Answer":
         """Return the answer with the fields of a status."""
         if first == last == UNBOUNDED:
             return cls()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ledger.stream.block import names
-from ledger.stream.block.block_file import OriginalBlock, of_content
+from ledger.stream.block.block_file import OriginalBlock, record_file_of_block
 from ledger.stream.block.items import BlockReader
 from ledger.stream.block.records.record import RecordMaker
 from ledger.stream.errors import StreamFileError
@@ -172,7 +172,7 @@ class Assembler:
         if content.header.number != number:
             raise self._failure(f"has ended block {content.header.number} as block {number}")
         items = records.finish() if records and content.record_file is None else None
-        file = of_content(content, number, self._bytes, items)
+        file = record_file_of_block(content, number, self._bytes, items)
         if self._original:
             file.original = self._original.finish()
         return file

@@ -203,7 +203,7 @@ class Question:
         except grpc.FutureCancelledError:
             return _CLOSED
         self._client.note_answer(self._channel)
-        return Answer.of(status.first_available_block, status.last_available_block)
+        return Answer.from_status(status.first_available_block, status.last_available_block)
 
 
 class Subscription:

@@ -146,10 +146,10 @@ class Scheduler:
         if coming:
             return coming
         set_aside = [node for node in ordered if node not in active]
-        for node, available in self._answers(sorted(set_aside, key=lambda node: self._of(node).failed)):
+        for node, available in self._answers(sorted(set_aside, key=lambda node: self._state(node).failed)):
             wanted = available.first if number is None else number
             if available.has(wanted):
-                self._of(node).inactive_until = float("-inf")
+                self._state(node).inactive_until = float("-inf")
                 return NodeSelection(node, wanted, SelectionReason.FORCED)
         what = "a block" if number is None else f"block {number}"
         raise BlockNodeFailure(
@@ -165,7 +165,7 @@ class Scheduler:
 
     def is_active(self, node: BlockNode) -> bool:
         """Return whether a node is not set aside after too many failures."""
-        return self._of(node).inactive_until <= self._clock()
+        return self._state(node).inactive_until <= self._clock()
 
     def another_with(self, number: int, node: BlockNode) -> BlockNode | None:
         """Return another node that has a block, one that is set aside last; None if there is none."""
@@ -199,7 +199,7 @@ class Scheduler:
                     "answered": round(now - (monotonic - known.answered)) if known.answer else None,
                 }
                 for node in sorted(self._listed, key=self._rank)
-                for known in (self._of(node),)
+                for known in (self._state(node),)
             ]
 
     # WHAT HAPPENED
@@ -208,14 +208,14 @@ class Scheduler:
         """Store and return what blocks a node has, by its answer to a request, or else to a new one."""
         answer = (request or self._ask(node)).answer()
         with self._lock:
-            known = self._of(node)
+            known = self._state(node)
             known.answer, known.answered = answer, self._clock()
         return answer.available
 
     def measured(self, node: BlockNode, latency: float) -> None:
         """Store the time from the end of a block to its arrival from a node (s)."""
         with self._lock:
-            known = self._of(node)
+            known = self._state(node)
             known.misses = 0
             mean = known.latency
             known.latency = latency if mean is None else mean + _NEW_PART * (latency - mean)
@@ -223,7 +223,7 @@ class Scheduler:
     def missed(self, node: BlockNode) -> None:
         """Note that a node's latency could not be measured."""
         with self._lock:
-            known = self._of(node)
+            known = self._state(node)
             known.misses += 1
             if known.misses >= _MISSES:
                 known.latency = None
@@ -231,7 +231,7 @@ class Scheduler:
     def distrust(self, node: BlockNode) -> None:
         """Drop the latency of a node: a block of it was refused, and may have a wrong time."""
         with self._lock:
-            self._of(node).latency = None
+            self._state(node).latency = None
 
     def failed(self, node: BlockNode, reason: str = "", waited: float = 0.0) -> bool:
         """Note that a subscription has failed; return whether the node is set aside, as after too many.
@@ -240,7 +240,7 @@ class Scheduler:
         """
         most = self._rules.most_failures
         with self._lock:
-            known = self._of(node)
+            known = self._state(node)
             lost = waited if waited >= STALL_SECONDS else 0.0
             known.failures = min(self._failures(known) + 1 + lost, most + _MAX_DOUBLINGS)
             known.failed, known.failure = self._clock(), reason
@@ -260,12 +260,12 @@ class Scheduler:
         `processing` is the time that loading a block takes (s).
         """
         now, rules = self._clock(), self._rules
-        own = self._of(node).latency
+        own = self._state(node).latency
         too_soon = now - self._changed < rules.change_after
         if own is None or too_soon or processing > rules.most_processing or rules.order is Order.PRIORITY:
             return None
         for other in self.ordered():
-            latency = self._of(other).latency
+            latency = self._state(other).latency
             if other == node or latency is None or not self.is_active(other):
                 continue
             if rules.order is Order.PRIORITY_THEN_LATENCY and other.priority > node.priority:
@@ -307,7 +307,7 @@ class Scheduler:
         return "; ".join(reasons)
 
     def _reason(self, node: BlockNode) -> str:
-        known = self._of(node)
+        known = self._state(node)
         name = node.name if node.status == node.stream else f"{node.name} (its status at {node.status})"
         answer = known.answer.about(name) if known.answer else f"{name} was not asked"
         if known.answer and known.answer.available and not self.is_active(node):
@@ -315,7 +315,7 @@ class Scheduler:
         return answer
 
     def _rank(self, node: BlockNode) -> tuple[float, float, str]:
-        latency = self._of(node).latency
+        latency = self._state(node).latency
         by_latency = float("inf") if latency is None else latency
         if self._rules.order is Order.LATENCY:
             return by_latency, node.priority, node.name
@@ -323,7 +323,7 @@ class Scheduler:
             return node.priority, 0, node.name
         return node.priority, by_latency, node.name
 
-    def _of(self, node: BlockNode) -> _Known:
+    def _state(self, node: BlockNode) -> _Known:
         with self._lock:
             return self._known.setdefault(node, _Known())
 

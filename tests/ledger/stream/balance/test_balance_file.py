@@ -24,7 +24,7 @@ THIRD = Fraction(1, 3)
 
 
 def quorum_of(book: Any) -> Quorum:
-    return Quorum.of(book, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, THIRD)
+    return Quorum.from_address_book(book, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, THIRD)
 
 
 @needs_fixtures

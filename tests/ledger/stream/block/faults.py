@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from ledger.proofs.threshold import threshold, verify_proof
-from ledger.proofs.threshold.identity import LedgerIdentity, WrongSignature, of_publication
+from ledger.proofs.threshold.identity import LedgerIdentity, WrongSignature, identity_from_publication
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
@@ -157,7 +157,7 @@ def _of_block(kind: str, block: BlockFile) -> Subject:
     ledger = None if block.number == 0 else SIGNER.identity
     nodes = [node.address_book_node for node in RSA_NODES]
     mode = ConsensusMode.STAKE_IN_ADDRESS_BOOK
-    quorum = Quorum.of(nodes, {}, mode, Fraction(1, 3), ledger, first_block_trusted=True)
+    quorum = Quorum.from_address_book(nodes, {}, mode, Fraction(1, 3), ledger, first_block_trusted=True)
 
     def verified(data: bytes) -> RecordFile:
         fetched = FetchedBlock(name, block.number, read_block_file(name, data), "test")
@@ -228,7 +228,7 @@ def _of_publication(kind: str) -> Subject:
     def outcome(data: bytes) -> Outcome:
         try:
             body = messages.parse(LedgerIdPublicationTransactionBody, data)
-            threshold.verify(of_publication(body), MESSAGE, signature)
+            threshold.verify(identity_from_publication(body), MESSAGE, signature)
         except (DecodeError, WrongSignature):
             return Outcome.REFUSED
         return Outcome.SAME

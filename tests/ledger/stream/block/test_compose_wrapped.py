@@ -11,7 +11,9 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.streams.blocks.frame import WrappingComposer
 
-QUORUM = Quorum.of([node.address_book_node for node in nodes()], {}, ConsensusMode.EQUAL, Fraction(1))
+QUORUM = Quorum.from_address_book(
+    [node.address_book_node for node in nodes()], {}, ConsensusMode.EQUAL, Fraction(1)
+)
 
 
 def test_a_wrapped_record_file_is_rebuilt_and_each_follows_the_block_around_the_one_before() -> None:

@@ -159,7 +159,7 @@ def test_the_record_file_in_a_block_is_the_stand_alone_one(fact):
 
 def signers(file, book):
     nodes = read_address_book(book, (ROOT / book).read_bytes())
-    one_node = Quorum.of(nodes, {}, ConsensusMode.EQUAL, Fraction(0))
+    one_node = Quorum.from_address_book(nodes, {}, ConsensusMode.EQUAL, Fraction(0))
     try:
         return verify(file, file.wrapper, one_node)
     except NoQuorum:

@@ -118,7 +118,9 @@ def signers(file: RecordFile, quorum: Quorum) -> tuple[int, ...]:
 
 def test_amendments_that_no_signature_covers_are_refused():
     given = transactions(2)
-    nodes = Quorum.of([NODES[0].address_book_node], {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
+    nodes = Quorum.from_address_book(
+        [NODES[0].address_book_node], {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD
+    )
     file_hash = bytes.fromhex(read(wrap(6, contents(5, given))).file_hash)
     signatures = [{"node_id": 0, "signatures_bytes": NODES[0].sign(file_hash)}]
 
@@ -138,7 +140,7 @@ def test_a_quorum_of_nodes_has_to_have_signed_the_file():
     nodes: list[AddressBookNode] = [node.address_book_node for node in NODES]
 
     def quorum(stakes):
-        return Quorum.of(nodes, stakes, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
+        return Quorum.from_address_book(nodes, stakes, ConsensusMode.STAKE_IN_ADDRESS_BOOK, ONE_THIRD)
 
     assert signers(wrapped, quorum({})) == (0, 1)
     with pytest.raises(NoQuorum, match="node 2: a signature that is not by its key") as caught:

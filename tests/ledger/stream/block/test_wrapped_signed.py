@@ -26,7 +26,7 @@ ONE_THIRD = Fraction(1, 3)
 
 def quorum(ledger: ThresholdSigner | None = LEDGER) -> Quorum:
     nodes, mode = [NODE.address_book_node], ConsensusMode.STAKE_IN_ADDRESS_BOOK
-    return Quorum.of(nodes, {}, mode, ONE_THIRD, ledger.identity if ledger else None)
+    return Quorum.from_address_book(nodes, {}, mode, ONE_THIRD, ledger.identity if ledger else None)
 
 
 def read(block: BlockFile) -> RecordFile:

@@ -49,7 +49,9 @@ def votes_of(
     mode: ConsensusMode = ConsensusMode.STAKE_IN_ADDRESS_BOOK,
     ratio: Fraction = THIRD,
 ) -> Votes:
-    votes = Votes(signature_name(BLOCK.name), Quorum.of(BOOK[:nodes], stakes or {}, mode, ratio))
+    votes = Votes(
+        signature_name(BLOCK.name), Quorum.from_address_book(BOOK[:nodes], stakes or {}, mode, ratio)
+    )
     for signer in signers:
         votes.add_file(signer.node_id, BLOCK.signature(signer))
     return votes
@@ -191,7 +193,7 @@ def _fields(signed: SignedHashes) -> dict[str, Any]:
 
 def book_of(name: str) -> Any:
     nodes = read_address_book(name, (ROOT / name).read_bytes())
-    return Quorum.of(nodes, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, Fraction(0))
+    return Quorum.from_address_book(nodes, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, Fraction(0))
 
 
 @needs_fixtures

@@ -76,7 +76,9 @@ def test_fees_and_rates_precede_blocks_with_contract_results():
 
 
 def test_a_published_block_is_signed_by_every_node(tmp_path):
-    quorum = Quorum.of([n.address_book_node for n in NODES], {}, ConsensusMode.EQUAL, Fraction(1))
+    quorum = Quorum.from_address_book(
+        [n.address_book_node for n in NODES], {}, ConsensusMode.EQUAL, Fraction(1)
+    )
     publisher = Publisher(tmp_path, NODES)
     for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
         file = publisher.publish(network, block)

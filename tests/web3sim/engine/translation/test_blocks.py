@@ -9,7 +9,7 @@ from web3sim.engine.computation import EngineComputation
 from web3sim.engine.translation.blocks import block_at
 from web3sim.engine.translation.operations import Instructions
 
-INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
+INSTRUCTIONS = Instructions.from_table(EngineComputation.opcodes)
 
 
 @pytest.mark.parametrize(

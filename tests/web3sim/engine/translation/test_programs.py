@@ -23,7 +23,7 @@ from web3sim.engine.translation.programs import (
 )
 from web3sim.engine.translation.source import CHARACTER_LIMIT
 
-INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
+INSTRUCTIONS = Instructions.from_table(EngineComputation.opcodes)
 
 
 def _counting(rounds: int) -> bytes:
@@ -77,10 +77,10 @@ def test_init_code_is_cached_apart_from_contracts():
 def test_similar_init_code_has_its_own_program():
     programs = Creations(INSTRUCTIONS)
     ends = bytes(100)
-    first = programs.of(ends + b"\1" + ends)
+    first = programs.get(ends + b"\1" + ends)
 
-    assert programs.of(ends + b"\1" + ends) is first
-    second = programs.of(ends + b"\2" + ends)
+    assert programs.get(ends + b"\1" + ends) is first
+    second = programs.get(ends + b"\2" + ends)
     assert second.raw == ends + b"\2" + ends
     assert programs.weight == second.weight
 
@@ -143,14 +143,14 @@ def test_a_programs_translation_ends_with_its_allowance():
 
 def test_least_recently_used_programs_are_dropped():
     programs = Programs(INSTRUCTIONS)
-    first = programs.of(bytes(1))
+    first = programs.get(bytes(1))
     for size in range(2, PROGRAMS + 1):
-        programs.of(bytes(size))
-    assert programs.of(bytes(1)) is first
+        programs.get(bytes(size))
+    assert programs.get(bytes(1)) is first
 
-    programs.of(bytes(PROGRAMS + 1))
+    programs.get(bytes(PROGRAMS + 1))
 
-    assert programs.of(bytes(1)) is first
+    assert programs.get(bytes(1)) is first
     assert bytes(2) not in programs.entries
     assert len(programs.entries) == PROGRAMS
 
@@ -172,7 +172,7 @@ def test_a_program_that_is_forgotten_is_freed_without_the_collector():
     engine, raw = TranslatedEngine(arrivals=0), _counting(3)
     programs = engine.computations[Profile.ETHEREUM].programs
     _run(engine, raw)
-    program = weakref.ref(programs.of(raw))
+    program = weakref.ref(programs.get(raw))
     gc.collect()
     gc.disable()
     try:

@@ -13,7 +13,7 @@ from web3sim.engine.translation.operations import Instructions
 from web3sim.engine.translation.runtime import NAMES
 from web3sim.engine.translation.source import CHARACTER_LIMIT, INSTRUCTION_LIMIT, CodeProfile, trace_source
 
-INSTRUCTIONS = Instructions.of(EngineComputation.opcodes)
+INSTRUCTIONS = Instructions.from_table(EngineComputation.opcodes)
 ATTRIBUTES = {
     *("append", "bit_length", "checkpoint", "computation", "data", "digest", "interpret", "message"),
     *("return_data", "sender", "size", "storage_address", "to_bytes", "value"),
