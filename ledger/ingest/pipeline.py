@@ -113,12 +113,12 @@ class Pipeline:
                     if batch.changes_nodes and self._quorums:
                         # The signers of the next file stand in the tables once this is written.
                         self._finish_writing(writer)
-                        self._quorums.forget()
+                        self._quorums.clear()
                     batch = self._new_batch()
         except (StreamFileError, IngestError) as error:
             ingest.REFUSED.add(error.kind)
             # Rows of the file that failed may be among those of the batch: load the files before it alone.
-            self._build.forget()
+            self._build.clear()
             self._finish_writing(writer)
             self.progress = batch.before
             if batch.sources:

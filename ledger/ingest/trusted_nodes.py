@@ -75,7 +75,7 @@ class Quorums:
         """Return the quorum for a file that is being loaded: whatever its time, the latest one."""
         return self.latest()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Read the tables again at the next call: they may have changed."""
         self._latest = None
 

@@ -22,14 +22,14 @@ UNKNOWN = (
     "Loading begins in the middle of the stream without balances: those of accounts and tokens count from "
     "zero, and what was before is not known. {reason}"
 )
-_TRIED = 5
+_MAX_ATTEMPTS = 5
 
 
 class NoBalances(Exception):
     """No balance file fits the start; the message says why."""
 
 
-def wanted() -> bool:
+def is_enabled() -> bool:
     """Return whether a start in the middle is to begin with the balances of a file, by the setting."""
     return str(config.value(SETTING)) == "auto"
 
@@ -42,10 +42,10 @@ def from_bucket(download: BalanceDownload, quorums: Quorums, until: int) -> Star
     quorum = quorums.quorum()
     reason = ""
     try:
-        for published in download.newest(quorum, until)[:_TRIED]:
+        for published in download.newest(quorum, until)[:_MAX_ATTEMPTS]:
             try:
                 file, signers = download.fetch_balances(published, quorum)
-                return Start(_complete(file), signers)
+                return Start(_readable(file), signers)
             except StreamFileError as error:
                 reason = reason or str(error)
                 log.warning("balances_refused", file=published.name, reason=str(error))
@@ -69,24 +69,24 @@ def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], quorums: Qu
     if begins_network(record):
         return None
     quorum = quorums.quorum() if quorums else None
-    older, reason = False, ""
+    has_older, reason = False, ""
     for local in find_balance_files(path for path in paths if path.is_dir()):
         if local.instant < record.consensus_start - 1 - MAX_FILE:
-            older = True
+            has_older = True
             continue
         try:
             file, signers = local.read(quorum)
-            start = Start(_complete(file), signers)
+            start = Start(_readable(file), signers)
         except StreamFileError as error:
             reason = reason or str(error)
             log.warning("balances_refused", file=local.name, reason=str(error))
             continue
         if start.last >= record.consensus_start - 1:
             return start
-        older = True
+        has_older = True
     if reason:
         raise NoBalances(f"A balance file can't be used: {reason}")
-    if older:
+    if has_older:
         raise NoBalances(
             f"The balance files beside {record.name} are older than it, and the transactions between are not "
             "there: add the record files from the balance file on."
@@ -97,7 +97,7 @@ def from_folders(paths: Iterable[Path], files: Iterable[StreamFile], quorums: Qu
     )
 
 
-def _complete(file: BalanceFile) -> BalanceFile:
+def _readable(file: BalanceFile) -> BalanceFile:
     """Return a file that can be read to its end. Errors: StreamFileError."""
     for _ in file.holdings():
         pass

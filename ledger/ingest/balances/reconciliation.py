@@ -107,7 +107,7 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """The comparison with one file: how many balances it states, and how many of hbar and tokens differ."""
 
     file: str
@@ -127,24 +127,24 @@ class Compared:
     @property
     def sentence(self) -> str:
         """Say how the node and the file compare."""
-        said = []
+        findings = []
         if self.total != TOTAL_TINYBARS:
-            said.append(f"its accounts hold {self.total:,} tinybars together, not {TOTAL_TINYBARS:,}")
+            findings.append(f"its accounts hold {self.total:,} tinybars together, not {TOTAL_TINYBARS:,}")
         if self.hbar or self.tokens:
-            said.append(f"{self.hbar:,} balances of hbar and {self.tokens:,} of tokens differ")
-        return f"{self.file}: " + ("; ".join(said) or f"all {self.balances:,} balances are equal") + "."
+            findings.append(f"{self.hbar:,} balances of hbar and {self.tokens:,} of tokens differ")
+        return f"{self.file}: " + ("; ".join(findings) or f"all {self.balances:,} balances are equal") + "."
 
 
 class NotComparable(Exception):
     """The node has nothing to compare a file with; the message says why."""
 
 
-def reconcile(file: BalanceFile) -> Compared:
+def reconcile(file: BalanceFile) -> Comparison:
     """Compare the node with a file, and store the differences. Errors: NotComparable, StreamFileError."""
-    began = datetime.now(UTC)
+    started_at = datetime.now(UTC)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("set transaction isolation level repeatable read")
-        values = _between(cursor, file)
+        values = _query_values(cursor, file)
         stage(cursor, file)
         cursor.execute(
             "select count(*), coalesce(sum(balance) filter (where token_id is null), 0) from file_balance"
@@ -157,18 +157,18 @@ def reconcile(file: BalanceFile) -> Compared:
         if file.version > 1 and config.value("importer.parser.record.historicalBalance.tokenBalances"):
             cursor.execute(_TOKENS, values)
             tokens = cursor.rowcount
-        compared = Compared(file.name, count, hbar, tokens, int(total))
-        error = "" if compared.outcome is Outcome.EQUAL else compared.sentence
-        cursor.execute(_JOB, [values["at"], count, error, began, compared.outcome])
-    return compared
+        comparison = Comparison(file.name, count, hbar, tokens, int(total))
+        error = "" if comparison.outcome is Outcome.EQUAL else comparison.sentence
+        cursor.execute(_JOB, [values["at"], count, error, started_at, comparison.outcome])
+    return comparison
 
 
-def _between(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
+def _query_values(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
     """Return the values for the statements: the snapshot, and the transfers from there to the file's time."""
-    at = file.consensus_timestamp
-    cursor.execute(_OFFSET, [at])
+    timestamp = file.consensus_timestamp
+    cursor.execute(_OFFSET, [timestamp])
     stored = cursor.fetchone()
-    last = at + (stored[0] if stored else offset_of(at))
+    last = timestamp + (stored[0] if stored else offset_of(timestamp))
     loaded = loaded_ranges.read()
     if not loaded.is_known:
         raise NotComparable(
@@ -178,22 +178,22 @@ def _between(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | str]:
     if interval is None or last > interval.end:
         raise NotComparable(f"{file.name}: its time is not loaded.")
     treasury = config.own_id(TREASURY_NUM)
-    cursor.execute(_BASE, [treasury, at])
+    cursor.execute(_BASE, [treasury, timestamp])
     row = cursor.fetchone()
-    base, since = row or (0, 0)
+    base, base_end = row or (0, 0)
     # A range that rests on balances begins just after them.
-    if row and since < interval.start - 1:
+    if row and base_end < interval.start - 1:
         raise NotComparable(
             f"{file.name}: files are missing between the snapshot of balances before it and its time."
         )
     if not row and interval.rests_on != LoadedRange.RestsOn.GENESIS:
         raise NotComparable(f"{file.name}: there is no snapshot of balances before it.")
     return {
-        "at": at,
+        "at": timestamp,
         "file": file.name,
         "last": last,
         "base": base,
-        "since": since,
+        "since": base_end,
         "month": month_start(base),
     }
 
@@ -212,13 +212,13 @@ def is_comparable() -> bool:
     return intervals[-1].rests_on in _BASES and not intervals[-1].filters
 
 
-def compare_newest(download: BalanceDownload, quorums: Quorums, *, again: bool = False) -> Compared | None:
+def compare_newest(download: BalanceDownload, quorums: Quorums, *, force: bool = False) -> Comparison | None:
     """Compare the node with the newest file of a bucket that its blocks have reached, within a day.
 
-    None if there is none, or if it was compared before, unless `again`. Errors: StreamFileError; IngestError;
+    None if there is none, or if it was compared before, unless `force`. Errors: StreamFileError; IngestError;
     NotComparable.
     """
-    published = _newest(download, quorums, after=0 if again else _compared_until())
+    published = _newest(download, quorums, after=0 if force else _last_compared())
     if published is None:
         return None
     file, _ = download.fetch_balances(published, quorums.quorum())
@@ -233,13 +233,13 @@ def _newest(download: BalanceDownload, quorums: Quorums, *, after: int) -> Publi
     after = max(after, start - 1, end - NANOS_PER_DAY)
     if after >= end:
         return None
-    reached = [
+    complete = [
         each
         for each in download.published(quorums.quorum(), after, end)
         if each.instant + offset_of(each.instant) <= end
     ]
-    return reached[-1] if reached else None
+    return complete[-1] if complete else None
 
 
-def _compared_until() -> int:
+def _last_compared() -> int:
     return int(statements.value("select coalesce(max(consensus_timestamp), 0) from reconciliation_job"))

@@ -19,7 +19,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 log = logs.logger(__name__)
 
 # For these consensus timestamps (ns) the nodes of mainnet wrote files whose time is 53 ns early.
-_LATE_FIRST, _LATE_LAST, _LATE = 1_658_420_100_626_004_000, 1_666_368_000_880_378_770, 53
+_OFFSET_FIRST, _OFFSET_LAST, _OFFSET = 1_658_420_100_626_004_000, 1_666_368_000_880_378_770, 53
 
 # A row without a token holds the tinybars of an account.
 _TABLE = """
@@ -93,22 +93,22 @@ class Start:
         """
         persist, start = Persist(), time.time_ns()
         stage(cursor, self.file)
-        at = {"at": self.file.consensus_timestamp}
-        cursor.execute(_SNAPSHOT, at)
+        values = {"at": self.file.consensus_timestamp}
+        cursor.execute(_SNAPSHOT, values)
         count = cursor.rowcount
         if persist.tokens:
-            cursor.execute(_TOKEN_SNAPSHOT, at)
+            cursor.execute(_TOKEN_SNAPSHOT, values)
         if persist.track_balance:
-            cursor.execute(_ACCOUNTS, at)
+            cursor.execute(_ACCOUNTS, values)
             if persist.tokens:
-                cursor.execute(_RELATIONSHIPS, at)
+                cursor.execute(_RELATIONSHIPS, values)
         cursor.execute("select sum(balance) from file_balance where token_id is null")
         (total,) = cursor.fetchone()
         if total != TOTAL_TINYBARS:
             log.warning("balances_sum", file=self.file.name, tinybars=total, expected=TOTAL_TINYBARS)
         cursor.execute(
             _FILE,
-            at
+            values
             | {
                 "count": count,
                 "hash": self.file.file_hash,
@@ -126,8 +126,8 @@ def offset_of(consensus_timestamp: int) -> int:
 
     0 except for some files of mainnet.
     """
-    if config.value("network") == "mainnet" and _LATE_FIRST <= consensus_timestamp <= _LATE_LAST:
-        return _LATE
+    if config.value("network") == "mainnet" and _OFFSET_FIRST <= consensus_timestamp <= _OFFSET_LAST:
+        return _OFFSET
     return 0
 
 
@@ -137,12 +137,12 @@ def stage(cursor: CursorWrapper, file: BalanceFile) -> None:
     Errors: StreamFileError.
     """
     cursor.execute(_TABLE)
-    copy_rows(cursor, "file_balance", _COLUMNS, _rows(file))
+    copy_rows(cursor, "file_balance", _COLUMNS, _staged_rows(file))
     cursor.execute("analyze file_balance")
 
 
-def _rows(file: BalanceFile) -> Iterator[tuple[int, int | None, int]]:
+def _staged_rows(file: BalanceFile) -> Iterator[tuple[int, int | None, int]]:
     for account, balance, tokens in file.holdings():
         yield account, None, balance
-        for token, units in tokens:
-            yield account, token, units
+        for token, amount in tokens:
+            yield account, token, amount

@@ -48,7 +48,7 @@ class EntityLookup:
             return config.own_id(number) if number else 0
         return self._find("evm_address", address)
 
-    def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
+    def cache(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
         """Let later items find an entity that is not committed yet."""
         self._deleted.discard(entity)
         if alias:
@@ -60,7 +60,7 @@ class EntityLookup:
         """Let later items no longer find an entity by its alias or EVM address."""
         self._deleted.add(entity)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Forget everything after a batch was not committed: the entities it created may not exist."""
         self._known.clear()
         self._deleted.clear()

@@ -65,7 +65,7 @@ class FileContents:
         """Note that the batch at hand is handed to the writer; the one before it is committed."""
         self._writing, self._read = self._read, {}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Forget everything after a batch was not committed."""
         self._read, self._writing = {}, {}
         self._decoded.clear()

@@ -17,12 +17,12 @@ from ledger.ingest.lookup.file_contents import Chunk, FileContents
 
 # An alias or EVM address (bytes), an entity whose address or deletion matters (number), or a file.
 LookupKey = Hashable
-ENTITIES_REMEMBERED = 100_000
+MAX_CACHED_ENTITIES = 100_000
 # Readers outlive a run, and must not confuse the batches of two runs.
-_RUNS, _BATCHES_OF_A_RUN = count(), 1 << 32
+_run_numbers, _BATCHES_PER_RUN = count(), 1 << 32
 
 
-def about_file(file: int) -> LookupKey:
+def file_key(file: int) -> LookupKey:
     return "file", file
 
 
@@ -33,7 +33,7 @@ class DirtyKeys:
         self._current: set[LookupKey] = set()
         self._submitted: deque[tuple[int, set[LookupKey]]] = deque()
         # The last batch that is committed: a lookup made now sees it.
-        self.committed = self._number = next(_RUNS) * _BATCHES_OF_A_RUN
+        self.committed = self._number = next(_run_numbers) * _BATCHES_PER_RUN
 
     def add(self, keys: Iterable[LookupKey]) -> None:
         """Note what the file being added changes."""
@@ -49,12 +49,12 @@ class DirtyKeys:
         """All batches that the writer got are committed."""
         self.committed = self._number
 
-    def forget(self, before: int) -> None:
+    def discard_until(self, number_committed: int) -> None:
         """Drop the batches that every lookup to come sees."""
-        while self._submitted and self._submitted[0][0] <= before:
+        while self._submitted and self._submitted[0][0] <= number_committed:
             self._submitted.popleft()
 
-    def since(self, committed: int, keys: Set[LookupKey]) -> bool:
+    def changed_since(self, committed: int, keys: Set[LookupKey]) -> bool:
         """Return whether a key was changed by a batch after the first `committed` ones."""
         if not keys.isdisjoint(self._current):
             return True
@@ -69,17 +69,17 @@ class PrefetchedEntities(EntityLookup):
         self.lookup_keys: set[LookupKey] = set()
         # What the file did: entity, its alias and EVM address, and whether it is deleted.
         self.changes: list[tuple[int, bytes | None, bytes | None, bool]] = []
-        self._cached: LRUCache[tuple[str, bytes], int] = LRUCache(ENTITIES_REMEMBERED)
+        self._cached: LRUCache[tuple[str, bytes], int] = LRUCache(MAX_CACHED_ENTITIES)
 
-    def begin_file(self, *, anew: bool) -> None:
-        """Forget the file before; `anew` also clears the cached lookups, as more is stored by now."""
-        self.forget()
+    def begin_file(self, *, clear_cache: bool) -> None:
+        """Forget the file before; `clear_cache` also clears the cached lookups, as more is stored by now."""
+        self.clear()
         self.lookup_keys, self.changes = set(), []
-        if anew:
+        if clear_cache:
             self._cached.clear()
 
-    def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
-        super().remember(entity, alias=alias, evm_address=evm_address)
+    def cache(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
+        super().cache(entity, alias=alias, evm_address=evm_address)
         self.changes.append((entity, alias, evm_address, False))
 
     def delete(self, entity: int) -> None:
@@ -100,18 +100,18 @@ class PrefetchedEntities(EntityLookup):
 class PrefetchedEvmAddresses(EvmAddresses):
     """The EVM addresses of accounts of one file, as they are stored; an address never changes."""
 
-    def __init__(self, known: dict[int, bytes], without: set[int], lookup_keys: set[LookupKey]) -> None:
-        """`known` are addresses that were read before, `without` accounts that had none."""
+    def __init__(self, addresses: dict[int, bytes], missing: set[int], lookup_keys: set[LookupKey]) -> None:
+        """`addresses` are those that were read before, `missing` accounts that had none."""
         super().__init__()
-        self._known, self._without, self._lookup_keys = known, without, lookup_keys
+        self._cached_addresses, self._missing, self._lookup_keys = addresses, missing, lookup_keys
 
     def _addresses(self, cursor: CursorWrapper, accounts: set[int]) -> dict[int, bytes]:
-        unknown = accounts - self._known.keys() - self._without
+        unknown = accounts - self._cached_addresses.keys() - self._missing
         if unknown:
-            self._known.update(super()._addresses(cursor, unknown))
-            self._without |= unknown - self._known.keys()
-        self._lookup_keys |= accounts & self._without
-        return self._known
+            self._cached_addresses.update(super()._addresses(cursor, unknown))
+            self._missing |= unknown - self._cached_addresses.keys()
+        self._lookup_keys |= accounts & self._missing
+        return self._cached_addresses
 
 
 class PrefetchedFileContents(FileContents):
@@ -123,7 +123,7 @@ class PrefetchedFileContents(FileContents):
         self.chunks: list[tuple[int, Chunk]] = []
 
     def begin_file(self, lookup_keys: set[LookupKey]) -> None:
-        self.forget()
+        self.clear()
         self.lookup_keys, self.chunks = lookup_keys, []
 
     def add(self, file: int, chunk: Chunk) -> None:
@@ -131,7 +131,7 @@ class PrefetchedFileContents(FileContents):
         self.chunks.append((file, chunk))
 
     def _stored(self, file: int, before: int) -> list[bytes]:
-        self.lookup_keys.add(about_file(file))
+        self.lookup_keys.add(file_key(file))
         return super()._stored(file, before)
 
 
@@ -145,12 +145,12 @@ class OrderedEntities(EntityLookup):
         super().__init__()
         self._dirty = dirty
 
-    def remember(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
+    def cache(self, entity: int, *, alias: bytes | None, evm_address: bytes | None) -> None:
         lookup_keys: list[LookupKey] = [name for name in (alias, evm_address) if name]
         if evm_address or entity in self._deleted:
             lookup_keys.append(entity)
         self._dirty.add(lookup_keys)
-        super().remember(entity, alias=alias, evm_address=evm_address)
+        super().cache(entity, alias=alias, evm_address=evm_address)
 
     def delete(self, entity: int) -> None:
         self._dirty.add((entity,))
@@ -165,5 +165,5 @@ class OrderedFileContents(FileContents):
         self._dirty = dirty
 
     def add(self, file: int, chunk: Chunk) -> None:
-        self._dirty.add((about_file(file),))
+        self._dirty.add((file_key(file),))
         super().add(file, chunk)

@@ -29,11 +29,11 @@ log = logs.logger(__name__)
 
 PROCESSES = "importer.parser.processes"
 
-# Files are handed over in portions, as small ones take less time to read than to hand over.
-_PORTION_BYTES, _PORTION_FILES = 100_000, 32
+# Files are handed over in chunks, as small ones take less time to read than to hand over.
+_CHUNK_BYTES, _CHUNK_FILES = 100_000, 32
 _MAX_PREFETCHED_BYTES = 8_000_000
 # One that a reader reads and one that waits for it.
-_PORTIONS_PER_READER = 2
+_CHUNKS_PER_READER = 2
 # Smaller folders are read before another process is of use.
 _MIN_BYTES = 1_000_000
 _STOP_SECONDS = 5.0
@@ -52,8 +52,8 @@ class Arrival(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Portion:
-    """Consecutive files of a size (bytes), and once `done` is set what was prefetched of each.
+class _Chunk:
+    """Consecutive files of a size (bytes), and once `is_done` is set what was prefetched of each.
 
     Nothing is prefetched without a request.
     """
@@ -61,15 +61,15 @@ class _Portion:
     sources: list[StreamFile | None] = field(default_factory=list)
     request: PrefetchRequest | None = None
     size: int = 0
-    done: threading.Event = field(default_factory=threading.Event)
+    is_done: threading.Event = field(default_factory=threading.Event)
     prefetched: Sequence[PrefetchedFile | None] = ()
 
-    def finish(self, prefetched: Sequence[PrefetchedFile | None]) -> None:
+    def set_result(self, prefetched: Sequence[PrefetchedFile | None]) -> None:
         self.prefetched = prefetched
-        self.done.set()
+        self.is_done.set()
 
     def arrivals(self) -> Iterator[Arrival]:
-        self.done.wait()
+        self.is_done.wait()
         for index, source in enumerate(self.sources):
             yield Arrival(source, self.request, self.prefetched[index] if self.prefetched else None)
 
@@ -78,14 +78,14 @@ class Readers:
     """Reading processes; `with` ends them."""
 
     def __init__(self, count: int) -> None:
-        self._waiting: queue.SimpleQueue[_Portion | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_Chunk | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._most_portions = count * (_PORTIONS_PER_READER + 1)
+        self._max_chunks = count * (_CHUNKS_PER_READER + 1)
         # They are forked before this process starts threads, with the modules that each would import.
         load_handlers()
         self.processes = [_ReaderProcess(number) for number in range(count)]
         self._alive = count
-        self._gone: set[int] = set()
+        self._dead: set[int] = set()
         self._feeders = [
             threading.Thread(target=self._feed, args=(reader,), name="reader", daemon=True)
             for reader in self.processes
@@ -100,7 +100,7 @@ class Readers:
         # The death of a reader with nothing to read has not been noticed yet.
         for reader in self.processes:
             if reader.has_ended:
-                self._lost(reader)
+                self._reader_died(reader)
         with self._lock:
             self._alive = 0
         for reader in self.processes:
@@ -116,97 +116,96 @@ class Readers:
 
         `request_for` returns by what a file is prefetched, None if it should not be.
         """
-        portions = _portions(files, request_for)
-        pending: deque[_Portion] = deque()
+        chunks = _chunks(files, request_for)
+        pending: deque[_Chunk] = deque()
         try:
             while True:
-                while self._has_room(pending) and (portion := next(portions, None)):
-                    pending.append(portion)
-                    self._hand_out(portion)
-                    if portion.sources[-1] is None:
+                while self._has_room(pending) and (chunk := next(chunks, None)):
+                    pending.append(chunk)
+                    self._submit(chunk)
+                    if chunk.sources[-1] is None:
                         break
                 if not pending:
                     return
                 yield from pending.popleft().arrivals()
         finally:
-            self._give_back()
+            self._return_chunks()
 
-    def _has_room(self, pending: Collection[_Portion]) -> bool:
-        """Return whether to prefetch one more portion: rows take many times the memory of their files."""
+    def _has_room(self, pending: Collection[_Chunk]) -> bool:
+        """Return whether to prefetch one more chunk: rows take many times the memory of their files."""
         return (
-            len(pending) < self._most_portions
-            and sum(portion.size for portion in pending) < _MAX_PREFETCHED_BYTES
+            len(pending) < self._max_chunks and sum(chunk.size for chunk in pending) < _MAX_PREFETCHED_BYTES
         )
 
-    def _hand_out(self, portion: _Portion) -> None:
+    def _submit(self, chunk: _Chunk) -> None:
         with self._lock:
-            if portion.request and self._alive:
-                self._waiting.put(portion)
+            if chunk.request and self._alive:
+                self._waiting.put(chunk)
                 return
-        portion.finish(())
+        chunk.set_result(())
 
     def _feed(self, reader: "_ReaderProcess") -> None:
-        """Hand portions to a reader, and collect what it has read, until it ends."""
-        sent: deque[_Portion] = deque()
+        """Hand chunks to a reader, and collect what it has read, until it ends."""
+        sent: deque[_Chunk] = deque()
         try:
             while True:
-                while len(sent) < _PORTIONS_PER_READER:
+                while len(sent) < _CHUNKS_PER_READER:
                     try:
-                        portion = self._waiting.get(block=not sent)
+                        chunk = self._waiting.get(block=not sent)
                     except queue.Empty:
                         break
-                    if portion is None:
+                    if chunk is None:
                         return
-                    sent.append(portion)
-                    reader.send(portion)
+                    sent.append(chunk)
+                    reader.send(chunk)
                 prefetched = reader.receive()
-                sent.popleft().finish(prefetched)
+                sent.popleft().set_result(prefetched)
         except (OSError, EOFError):
-            self._lost(reader)
+            self._reader_died(reader)
         finally:
-            for portion in sent:
-                portion.finish(())
+            for chunk in sent:
+                chunk.set_result(())
 
-    def _lost(self, reader: "_ReaderProcess") -> None:
+    def _reader_died(self, reader: "_ReaderProcess") -> None:
         with self._lock:
-            if not self._alive or reader.pid in self._gone:
+            if not self._alive or reader.pid in self._dead:
                 return
-            self._gone.add(reader.pid)
+            self._dead.add(reader.pid)
             self._alive -= 1
-            none_left = not self._alive
-        reason = reader.reason_of_end()
+            all_dead = not self._alive
+        reason = reader.exit_reason()
         reader.stop()
         process = f"a reader of stream files (process {reader.pid})"
         exits.record(process, reason)
         log.error("process_died", process=process, reason=reason)
-        if none_left:
-            self._give_back()
+        if all_dead:
+            self._return_chunks()
 
-    def _give_back(self) -> None:
-        """Leave the portions that no reader has begun to the loader."""
+    def _return_chunks(self) -> None:
+        """Leave the chunks that no reader has begun to the loader."""
         with suppress(queue.Empty):
             while True:
-                if portion := self._waiting.get_nowait():
-                    portion.finish(())
+                if chunk := self._waiting.get_nowait():
+                    chunk.set_result(())
 
 
 class _ReaderProcess:
     """One process, as the loader sees it."""
 
     def __init__(self, number: int) -> None:
-        self._connection, others = multiprocessing.Pipe()
+        self._connection, other_end = multiprocessing.Pipe()
         context = multiprocessing.get_context("fork")
         self._process = context.Process(
-            target=_run, args=(others, self._connection), name=f"reader {number + 1}", daemon=True
+            target=_run, args=(other_end, self._connection), name=f"reader {number + 1}", daemon=True
         )
         with signals.signals_blocked():
             self._process.start()
-        others.close()
+        other_end.close()
         self.pid = self._process.pid or 0
 
-    def send(self, portion: _Portion) -> None:
+    def send(self, chunk: _Chunk) -> None:
         """Errors: OSError."""
-        self._connection.send((portion.sources, portion.request))
+        self._connection.send((chunk.sources, chunk.request))
 
     def receive(self) -> list[PrefetchedFile | None]:
         """Errors: OSError, EOFError."""
@@ -217,7 +216,7 @@ class _ReaderProcess:
     def has_ended(self) -> bool:
         return not self._process.is_alive()
 
-    def reason_of_end(self) -> str:
+    def exit_reason(self) -> str:
         """Say why the process, whose connection has ended, has ended itself."""
         self._process.join(_STOP_SECONDS)
         return exits.reason(self._process.exitcode)
@@ -242,33 +241,33 @@ def readers_for(total_bytes: int) -> Iterator[Readers | None]:
         yield readers
 
 
-def _portions(
+def _chunks(
     files: Iterable[StreamFile | None], request_for: Callable[[StreamFile], PrefetchRequest | None]
-) -> Iterator[_Portion]:
-    portion = _Portion()
+) -> Iterator[_Chunk]:
+    chunk = _Chunk()
     for source in files:
-        wanted = request_for(source) if source and source.stored_bytes else None
-        is_full = portion.size >= _PORTION_BYTES or len(portion.sources) >= _PORTION_FILES
-        if portion.sources and (is_full or wanted != portion.request):
-            yield portion
-            portion = _Portion()
-        portion.sources.append(source)
-        portion.request = wanted
-        portion.size += source.stored_bytes if source else 0
+        chunk_request = request_for(source) if source and source.stored_bytes else None
+        is_full = chunk.size >= _CHUNK_BYTES or len(chunk.sources) >= _CHUNK_FILES
+        if chunk.sources and (is_full or chunk_request != chunk.request):
+            yield chunk
+            chunk = _Chunk()
+        chunk.sources.append(source)
+        chunk.request = chunk_request
+        chunk.size += source.stored_bytes if source else 0
         if source is None:
-            yield portion
-            portion = _Portion()
-    if portion.sources:
-        yield portion
+            yield chunk
+            chunk = _Chunk()
+    if chunk.sources:
+        yield chunk
 
 
 # IN THE PROCESS
 
 
-def _run(connection: Connection, others: Connection) -> None:
+def _run(connection: Connection, other_end: Connection) -> None:
     signals.start_supervised()
     signals.end_with_parent()
-    others.close()
+    other_end.close()
     # The loader and the database get a core first: readers are of no use without them.
     os.nice(_NICENESS)
     files.start_writing("file reader")
@@ -276,24 +275,24 @@ def _run(connection: Connection, others: Connection) -> None:
     # Files are large and have hardly a cycle, as the loader knows.
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
-    wanted: queue.SimpleQueue[tuple[list[StreamFile], PrefetchRequest] | None] = queue.SimpleQueue()
+    received: queue.SimpleQueue[tuple[list[StreamFile], PrefetchRequest] | None] = queue.SimpleQueue()
     # The loader must never wait for a reader that waits for the loader.
-    threading.Thread(target=_receive, args=(connection, wanted), daemon=True).start()
+    threading.Thread(target=_receive, args=(connection, received), daemon=True).start()
     reader = Reader()
     with suppress(OSError):
-        while portion := wanted.get():
-            sources, request = portion
+        while chunk := received.get():
+            sources, request = chunk
             connection.send([reader.read(source, request) for source in sources])
 
 
 def _receive(
-    connection: Connection, wanted: "queue.SimpleQueue[tuple[list[StreamFile], PrefetchRequest] | None]"
+    connection: Connection, received: "queue.SimpleQueue[tuple[list[StreamFile], PrefetchRequest] | None]"
 ) -> None:
     try:
         while True:
-            wanted.put(connection.recv())
+            received.put(connection.recv())
     except (OSError, EOFError):
-        wanted.put(None)
+        received.put(None)
 
 
 def _abandon_connections() -> None:

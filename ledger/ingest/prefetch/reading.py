@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.archive.originals import ArchiveSelection, Original
 from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.prefetch.deferred_lookups import (
-    ENTITIES_REMEMBERED,
+    MAX_CACHED_ENTITIES,
     LookupKey,
     PrefetchedEntities,
     PrefetchedEvmAddresses,
@@ -93,7 +93,7 @@ class Reader:
         self._rows, self._persist, self._archive = FileRows(), Persist(), ArchiveSelection.from_settings()
         self._lookup, self._files = PrefetchedEntities(), PrefetchedFileContents()
         self._addresses: dict[int, bytes] = {}
-        self._without: set[int] = set()
+        self._without_address: set[int] = set()
         self._committed = -1
 
     def read(self, source: StreamFile, request: PrefetchRequest) -> PrefetchedFile | None:
@@ -119,7 +119,7 @@ class Reader:
             file = source.record_file()
         batch = _Batch(self._lookup, self._persist, self._files)
         lookup_keys = self._lookup.lookup_keys
-        batch.evm_addresses = PrefetchedEvmAddresses(self._addresses, self._without, lookup_keys)
+        batch.evm_addresses = PrefetchedEvmAddresses(self._addresses, self._without_address, lookup_keys)
         with ingest.stage("rows"):
             items = self._rows.add(batch, source, file, index=0, load_start=load_start)
             with connection.cursor() as cursor:
@@ -141,11 +141,11 @@ class Reader:
         )
 
     def _begin_file(self, committed: int) -> None:
-        anew = committed != self._committed
+        has_committed = committed != self._committed
         self._committed = committed
-        if anew:
-            self._without.clear()
-        if len(self._addresses) > ENTITIES_REMEMBERED:
+        if has_committed:
+            self._without_address.clear()
+        if len(self._addresses) > MAX_CACHED_ENTITIES:
             self._addresses.clear()
-        self._lookup.begin_file(anew=anew)
+        self._lookup.begin_file(clear_cache=has_committed)
         self._files.begin_file(self._lookup.lookup_keys)

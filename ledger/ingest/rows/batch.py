@@ -160,7 +160,7 @@ class Batch(Rows):
             self.lookup.delete(entity)
         else:
             evm_address = columns.get("evm_address")
-            self.lookup.remember(entity, alias=columns.get("alias"), evm_address=evm_address)
+            self.lookup.cache(entity, alias=columns.get("alias"), evm_address=evm_address)
             if evm_address:
                 self.evm_addresses.created(entity, evm_address)
         self.upsert(Entity, since=since, **columns)

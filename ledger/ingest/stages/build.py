@@ -107,10 +107,10 @@ class BuildStage:
         snapshot = self._snapshots.last_stored()
         return self._balances.file.consensus_timestamp if self._balances and not last else snapshot
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Forget what a failed batch has changed."""
-        self._lookup.forget()
-        self._files.forget()
+        self._lookup.clear()
+        self._files.clear()
 
     def submitted(self) -> None:
         self._files.submitted()
@@ -206,7 +206,7 @@ def _add_prefetched(batch: Batch, prefetched: PrefetchedFile, file: RecordFile, 
         if deleted:
             batch.lookup.delete(entity)
             continue
-        batch.lookup.remember(entity, alias=alias, evm_address=evm_address)
+        batch.lookup.cache(entity, alias=alias, evm_address=evm_address)
         if evm_address:
             batch.evm_addresses.created(entity, evm_address)
     for number, chunk in prefetched.chunks:

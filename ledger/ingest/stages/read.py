@@ -35,8 +35,8 @@ class ReadStage:
             return None
         if self._quorums and request.quorum is not self._quorums.latest():
             return None
-        self._dirty.forget(request.committed)
-        return None if self._dirty.since(request.committed, prefetched.lookup_keys) else prefetched
+        self._dirty.discard_until(request.committed)
+        return None if self._dirty.changed_since(request.committed, prefetched.lookup_keys) else prefetched
 
     def _request(self, source: StreamFile, progress: Progress) -> PrefetchRequest | None:
         """Return what a file is read by in advance, None for one that the stream has passed."""

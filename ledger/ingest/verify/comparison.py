@@ -41,11 +41,11 @@ class RowDifference:
 
     def __str__(self) -> str:
         if self.stored is None:
-            return f"{self.table}: a row is missing: {_words(self.expected or {})}"
+            return f"{self.table}: a row is missing: {_text(self.expected or {})}"
         if self.expected is None:
-            return f"{self.table}: a row is stored that the file does not give: {_words(self.stored)}"
+            return f"{self.table}: a row is stored that the file does not give: {_text(self.stored)}"
         return "; ".join(
-            f"{self.table}.{name}: stored {_word(value)}, expected {_word(self.expected[name])}"
+            f"{self.table}.{name}: stored {_value_text(value)}, expected {_value_text(self.expected[name])}"
             for name, value in self.stored.items()
         )
 
@@ -74,22 +74,22 @@ def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[Row
             batch.complete(cursor)
         for table in _tables():
             rows = [row for batch in batches for row in batch.inserted(table.model)]
-            for difference in _of_table(cursor, table, rows, first, last):
+            for difference in _table_differences(cursor, table, rows, first, last):
                 if difference.consensus_timestamp not in completed or not _completes(table, difference):
                     yield difference
 
 
-def _of_table(
+def _table_differences(
     cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]], first: int, last: int
 ) -> list[RowDifference]:
     if not rows and table.found_by:
         return []
     expected = _expect(cursor, table, rows)
-    instead = {name: f'"{name}"' for name in table.columns} | dict(table.compared.instead)
-    columns = ", ".join(instead[name] for name in table.columns)
+    expressions = {name: f'"{name}"' for name in table.columns} | dict(table.compared.instead)
+    columns = ", ".join(expressions[name] for name in table.columns)
     older = dict(table.compared.older)
     values = ", ".join(
-        f'coalesce("{name}", {older[name]})' if name in older else instead[name] for name in table.columns
+        f'coalesce("{name}", {older[name]})' if name in older else expressions[name] for name in table.columns
     )
     stored = f"select {values} from {table.name} where {table.compared.time} between {first:d} and {last:d}"
     if table.found_by:
@@ -97,8 +97,8 @@ def _of_table(
     cursor.execute(f"select {columns} from {expected} except all {stored}")
     missing = [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
     cursor.execute(f"{stored} except all select {columns} from {expected}")
-    surplus = [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
-    return list(_paired(table, missing, surplus))
+    extra = [dict(zip(table.columns, row, strict=True)) for row in cursor.fetchall()]
+    return list(_pair(table, missing, extra))
 
 
 def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) -> str:
@@ -109,37 +109,37 @@ def _expect(cursor: CursorWrapper, table: _Table, rows: list[dict[str, Any]]) ->
         "on commit delete rows"
     )
     columns = table_columns(table.model)
-    wanted = [(column.name, column.default) for column in columns]
+    defaults = [(column.name, column.default) for column in columns]
     # As loading stores what a column can't hold.
-    values = (coerce_row([row.get(name, default) for name, default in wanted], columns) for row in rows)
+    values = (coerce_row([row.get(name, default) for name, default in defaults], columns) for row in rows)
     copy_rows(cursor, f"expected_{table.name}", columns, values)
     if table.found_by:
         cursor.execute(f"analyze {name}")
     return name
 
 
-def _paired(
-    table: _Table, missing: list[dict[str, Any]], surplus: list[dict[str, Any]]
+def _pair(
+    table: _Table, missing: list[dict[str, Any]], extra: list[dict[str, Any]]
 ) -> Iterator[RowDifference]:
     """Pair each missing row with the stored one of its time that is most like it, if any is."""
     time = table.compared.time
     by_time: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in surplus:
+    for row in extra:
         by_time[row[time]].append(row)
     for row in missing:
-        at = row[time]
-        near = max(by_time[at], key=lambda other: _likeness(row, other), default=None)
-        if near is None or _likeness(row, near) * 2 < len(row):
-            yield RowDifference(table.name, at, None, _without_nulls(row))
+        timestamp = row[time]
+        match = max(by_time[timestamp], key=lambda other: _similarity(row, other), default=None)
+        if match is None or _similarity(row, match) * 2 < len(row):
+            yield RowDifference(table.name, timestamp, None, _without_nulls(row))
             continue
-        by_time[at].remove(near)
-        unlike = [name for name, value in row.items() if near[name] != value]
+        by_time[timestamp].remove(match)
+        names = [name for name, value in row.items() if match[name] != value]
         yield RowDifference(
-            table.name, at, {name: near[name] for name in unlike}, {name: row[name] for name in unlike}
+            table.name, timestamp, {name: match[name] for name in names}, {name: row[name] for name in names}
         )
-    for at, rows in by_time.items():
+    for timestamp, rows in by_time.items():
         for row in rows:
-            yield RowDifference(table.name, at, _without_nulls(row), None)
+            yield RowDifference(table.name, timestamp, _without_nulls(row), None)
 
 
 def _completes(table: _Table, difference: RowDifference) -> bool:
@@ -149,7 +149,7 @@ def _completes(table: _Table, difference: RowDifference) -> bool:
     return difference.stored is not None and list(difference.stored) == [table.compared.completed_column]
 
 
-def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:
+def _similarity(row: dict[str, Any], other: dict[str, Any]) -> int:
     return sum(other[name] == value for name, value in row.items())
 
 
@@ -185,11 +185,11 @@ def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _words(row: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={_word(value)}" for name, value in row.items())
+def _text(row: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={_value_text(value)}" for name, value in row.items())
 
 
-def _word(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "null"
     text = f"\\x{bytes(value).hex()}" if isinstance(value, bytes | memoryview) else str(value)

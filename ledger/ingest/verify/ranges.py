@@ -40,7 +40,7 @@ def time_of(text: str, *, end: bool = False) -> int:
         ) from None
 
 
-def within(files: Sequence[AnyFile], start: int | None, end: int | None) -> Sequence[AnyFile]:
+def in_range(files: Sequence[AnyFile], start: int | None, end: int | None) -> Sequence[AnyFile]:
     """Return the files (in consensus order) that may have a transaction of this time (ns, inclusive).
 
     Errors: StreamFileError for a block that has to be read to know its time.

@@ -30,7 +30,7 @@ from mirror.core.values.timestamp import MAX, iso_text
 _MAX_ITEMS, _MAX_FILES = 20_000, 200
 
 # Rows of these tables are of a whole file.
-_OF_FILES = ("record_file", "sidecar_file")
+_FILE_TABLES = ("record_file", "sidecar_file")
 
 _BLOCKS = "select consensus_end, name, index from record_file where consensus_end between %s and %s"
 # The entity that had the alias or address just before a time; later deletions do not count.
@@ -96,16 +96,16 @@ class Checked:
     @property
     def lacking(self) -> int:
         """The number of files that should be loaded, as files before them are."""
-        return sum(span.files for span in self.not_loaded if span.lacking)
+        return sum(gap.files for gap in self.not_loaded if gap.lacking)
 
 
-class _Past(EntityLookup):
-    """Entities as they were when the stream reached the time `at` (ns)."""
+class _PastEntities(EntityLookup):
+    """Entities as they were when the stream reached a time (ns)."""
 
-    at = MAX
+    consensus_timestamp = MAX
 
     def _stored(self, column: str, value: bytes) -> int:
-        values = {"value": value, "at": self.at, "before": self.at - 1}
+        values = {"value": value, "at": self.consensus_timestamp, "before": self.consensus_timestamp - 1}
         return statements.value(_ENTITY.format(column=column), values) or 0
 
 
@@ -132,14 +132,14 @@ class Verification:
         self._quorums, self._found = quorums, found
         self._report = report or (lambda checked: None)
         self._rows = FileRows()
-        self._lookup, self._persist, self._files = _Past(), Persist(), FileContents()
+        self._lookup, self._persist, self._files = _PastEntities(), Persist(), FileContents()
         self._persist.publishes_topics = False
         self._last: Position | None = None
         self._group: list[_ReadFile] = []
         self._stopping = False
         self._loaded = loaded_ranges.UNKNOWN
         # Whether the file before was not loaded either.
-        self._outside = False
+        self._after_gap = False
 
     def stop(self) -> None:
         """Finish after the file at hand; safe to call from a signal handler."""
@@ -171,7 +171,7 @@ class Verification:
             if self._quorums:
                 source = source.verify(self._quorums.quorum_at, sidecars=self._rows.reads_sidecars)
             file = source.record_file()
-            self._lookup.at = file.consensus_start
+            self._lookup.consensus_timestamp = file.consensus_start
             last = self._last or Position.before(file)
             if last:
                 file = last.joined(file)
@@ -187,10 +187,10 @@ class Verification:
             position = error.position if isinstance(error, IngestError) else ""
             if isinstance(error, StreamFileError) and error.position:
                 position = f"byte {error.position}"
-            self._find(error.file, position, error.cause)
+            self._report_finding(error.file, position, error.cause)
             # The next file has to follow the stored row of this one.
             self._last = None
-            self._files.forget()
+            self._files.clear()
             return None
         if source.signed_by or source.proved:
             self.checked.signed += 1
@@ -201,7 +201,7 @@ class Verification:
         try:
             last.require_next(file)
         except IngestError as error:
-            self._find(file.name, error.position, error.cause)
+            self._report_finding(file.name, error.position, error.cause)
             return False
         return True
 
@@ -216,44 +216,42 @@ class Verification:
         stored = {end: (name, index) for end, name, index in statements.rows(_BLOCKS, [first, last])}
         for read in group:
             is_stored = read.file.consensus_end in stored
-            is_outside = self._loaded.is_known and not self._loaded.has_time(read.file.consensus_end)
-            if not is_stored and is_outside:
-                self._leave_out(read.file)
+            is_not_loaded = self._loaded.is_known and not self._loaded.has_time(read.file.consensus_end)
+            if not is_stored and is_not_loaded:
+                self._add_not_loaded(read.file)
                 continue
-            self._outside = False
+            self._after_gap = False
             if not is_stored:
-                self._find(read.file.name, "", "the database does not have it: load it")
+                self._report_finding(read.file.name, "", "the database does not have it: load it")
         for end in sorted(stored.keys() - {read.file.consensus_end for read in group}):
             name, index = stored[end]
-            self._find(name, "", f"block {index} of the database is none of the given files")
-        for run in _runs(group, stored.keys()):
-            self._compare_run(run)
+            self._report_finding(name, "", f"block {index} of the database is none of the given files")
+        for run in _consecutive_files(group, stored.keys()):
+            self._compare_files(run)
 
-    def _leave_out(self, file: RecordFile) -> None:
+    def _add_not_loaded(self, file: RecordFile) -> None:
         """Add a file to those that are not loaded."""
-        spans = self.checked.not_loaded
+        gaps = self.checked.not_loaded
         lacking = file.consensus_end > self._loaded.intervals[0].end
-        if self._outside and spans[-1].lacking == lacking:
-            span = spans[-1]
-            span.files, span.last, span.end = span.files + 1, file.name, file.consensus_end
+        if self._after_gap and gaps[-1].lacking == lacking:
+            gap = gaps[-1]
+            gap.files, gap.last, gap.end = gap.files + 1, file.name, file.consensus_end
         else:
-            spans.append(
-                NotLoaded(lacking, 1, file.name, file.name, file.consensus_start, file.consensus_end)
-            )
-        self._outside = True
+            gaps.append(NotLoaded(lacking, 1, file.name, file.name, file.consensus_start, file.consensus_end))
+        self._after_gap = True
 
-    def _compare_run(self, run: Sequence[_ReadFile]) -> None:
+    def _compare_files(self, run: Sequence[_ReadFile]) -> None:
         files = [read.file for read in run]
         ends = [file.consensus_end for file in files]
         genesis = files[0].genesis
         # The contents of files that a network begins with have times just before it.
         first = files[0].consensus_start - (len(genesis.files) if genesis else 0)
         for difference in differences([read.batch for read in run], first, files[-1].consensus_end):
-            at = difference.consensus_timestamp
-            file = files[min(bisect_left(ends, at), len(files) - 1)]
-            self._find(file.name, _position(file, at, difference.table), str(difference))
+            time = difference.consensus_timestamp
+            file = files[min(bisect_left(ends, time), len(files) - 1)]
+            self._report_finding(file.name, _position(file, time, difference.table), str(difference))
 
-    def _find(self, file: str, position: str, what: str) -> None:
+    def _report_finding(self, file: str, position: str, what: str) -> None:
         self.checked.findings += 1
         self._found(Finding(file, position, what))
 
@@ -269,7 +267,7 @@ def _block_number(file: RecordFile, last: Position | None) -> int:
     return block_number(file, last)
 
 
-def _runs(group: Iterable[_ReadFile], stored: Collection[int]) -> Iterator[list[_ReadFile]]:
+def _consecutive_files(group: Iterable[_ReadFile], stored: Collection[int]) -> Iterator[list[_ReadFile]]:
     """Yield runs of files that follow each other in the database too; files that it lacks are left out."""
     files = {read.file.consensus_end: read for read in group}
     run: list[_ReadFile] = []
@@ -283,10 +281,10 @@ def _runs(group: Iterable[_ReadFile], stored: Collection[int]) -> Iterator[list[
         yield run
 
 
-def _position(file: RecordFile, at: int, table: str) -> str:
-    if table in _OF_FILES:
+def _position(file: RecordFile, consensus_timestamp: int, table: str) -> str:
+    if table in _FILE_TABLES:
         return ""
     for item in file.items:
-        if item.consensus_timestamp == at:
-            return f"transaction {item.index} at {timestamp.text(at)}"
-    return f"at {timestamp.text(at)}"
+        if item.consensus_timestamp == consensus_timestamp:
+            return f"transaction {item.index} at {timestamp.text(consensus_timestamp)}"
+    return f"at {timestamp.text(consensus_timestamp)}"

@@ -54,7 +54,7 @@ class Command(NodeCommand):
         with closing(open_balance_download(location)) as download:
             check_current()
             try:
-                found = compare_newest(download, Quorums(), again=True)
+                found = compare_newest(download, Quorums(), force=True)
             except NotComparable as problem:
                 raise CommandError(f"Not compared: {problem}") from problem
         if found is None:

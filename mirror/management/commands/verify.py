@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from ledger.ingest import filters
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.ingest.verify.ranges import time_of, within
+from ledger.ingest.verify.ranges import in_range, time_of
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
@@ -53,7 +53,7 @@ class Command(NodeCommand):
             files = find_record_files(options["paths"])
             start = time_of(options["start"]) if options["start"] else None
             end = time_of(options["end"], end=True) if options["end"] else None
-            chosen = within(files, start, end)
+            chosen = in_range(files, start, end)
         except StreamFileError as error:
             raise UsageError(str(error)) from error
         if not chosen:

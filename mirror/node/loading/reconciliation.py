@@ -11,7 +11,7 @@ import psycopg
 from django.db import connection
 
 from ledger.ingest.balances.reconciliation import (
-    Compared,
+    Comparison,
     NotComparable,
     Outcome,
     compare_newest,
@@ -56,7 +56,7 @@ class BalanceComparer:
                 compared = None
             pause = first if compared else max(first, min(pause * 2, _MAX_PAUSE))
 
-    def compare(self) -> Compared | None:
+    def compare(self) -> Comparison | None:
         """Compare the newest file, if there is one; say what differs, or, once, why it can't be compared."""
         try:
             compared = outage.retry_during_outage(self._compare, self._stopping)
@@ -93,7 +93,7 @@ class BalanceComparer:
             with suppress(psycopg.Error):
                 session.cancel_safe(timeout=_CANCEL_SECONDS)
 
-    def _compare(self) -> Compared | None:
+    def _compare(self) -> Comparison | None:
         statements.execute(_WITHOUT_LIMIT)
         self._session = connection.connection
         if self._stopping.is_set() or not is_comparable():

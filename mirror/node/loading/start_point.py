@@ -26,7 +26,7 @@ def from_files(
 
     Errors: StreamFileError for a first file that is damaged.
     """
-    if not choosing.wanted():
+    if not choosing.is_enabled():
         return files, None
     start: Start | None = None
     if Position.stored():
@@ -58,7 +58,7 @@ def from_files(
 
 def from_bucket(location: str, first_book: bytes | None, at: int, echo: Echo) -> Start | None:
     """Return the balances to begin with at a time (ns), where nothing is loaded yet."""
-    if not choosing.wanted():
+    if not choosing.is_enabled():
         return None
     with closing(open_balance_download(location)) as download:
         try:

@@ -73,8 +73,8 @@ class Bucket:
 
     def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
         download = open_download(self._location)
-        within = interval.first < interval.start
-        span = Span(start=interval.start or None, until=interval.end, from_containing_file=within)
+        in_range = interval.first < interval.start
+        span = Span(start=interval.start or None, until=interval.end, from_containing_file=in_range)
         return Follower(download, self.quorums, stopping=stopping, span=span).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:

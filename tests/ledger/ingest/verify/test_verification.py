@@ -12,7 +12,7 @@ from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.ingest.verify.ranges import InvalidRange, time_of, within
+from ledger.ingest.verify.ranges import InvalidRange, in_range, time_of
 from ledger.ingest.verify.verification import Checked, Verification
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
@@ -474,7 +474,7 @@ def test_the_files_of_a_time_are_chosen(
 ) -> None:
     files = find_record_files([write(tmp_path, *some_blocks())])
 
-    assert within(files, start, end) == [files[index] for index in expected]
+    assert in_range(files, start, end) == [files[index] for index in expected]
 
 
 def test_range_is_given_by_blocks_or_times(tmp_path: Path) -> None:
