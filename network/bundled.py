@@ -37,7 +37,7 @@ def address_book() -> bytes | None:
     for later in FOLDER.glob(f"{network}-*.bin"):
         books[int(later.stem.rpartition("-")[2])] = later
     start = config.value("importer.startDate")
-    newest = max(at for at in books if at <= (timestamp.parse_iso(start) if start else 0))
+    newest = max(time for time in books if time <= (timestamp.parse_iso(start) if start else 0))
     return books[newest].read_bytes() if books[newest].is_file() else None
 
 

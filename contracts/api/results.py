@@ -243,21 +243,21 @@ class ResultAt(OfContract):
 
     def resolve(self, **path: str) -> dict[str, Any]:
         problems = []
-        parts: dict[str, Any] = {}
+        resolved: dict[str, Any] = {}
         try:
-            parts |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
+            resolved |= super().resolve(contract_id_or_address=path["contract_id_or_address"])
         except InvalidParameter as invalid:
             problems += invalid.problems
         try:
-            parts["at"] = timestamp.parse(path["timestamp"])
+            resolved["time"] = timestamp.parse(path["timestamp"])
         except timestamp.InvalidTimestamp:
             problems += InvalidParameter("timestamp").problems
         if problems:
             raise BadRequest(*problems)
-        return parts
+        return resolved
 
-    def read(self, parameters: ResultAtParameters, contract: str, at: int) -> Answer:
+    def read(self, parameters: ResultAtParameters, contract: str, time: int) -> Answer:
         contract_id = find_contract(contract)
-        if contract_id is None or at > MAX_INT64:
+        if contract_id is None or time > MAX_INT64:
             raise NotFound(detail=not_loaded.entity() if contract_id is None else None)
-        return single_json(by_time(at, contract_id), parameters.hbar, contract_id=contract_id)
+        return single_json(by_time(time, contract_id), parameters.hbar, contract_id=contract_id)

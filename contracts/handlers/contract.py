@@ -42,11 +42,11 @@ def contract_create(item: RecordItem, batch: Batch) -> None:
     if not batch.persist.contracts or not item.entity_id:
         return
     # BODY
-    body, at = item.body.contractCreateInstance, item.consensus_timestamp
+    body, timestamp = item.body.contractCreateInstance, item.consensus_timestamp
     key = body.adminKey if body.HasField("adminKey") else implicit_key(item.entity_id)
     columns: dict[str, Any] = {
         "balance": 0,
-        "balance_timestamp": at,
+        "balance_timestamp": timestamp,
         "max_automatic_token_associations": body.max_automatic_token_associations,
         "memo": text(body.memo),
     } | keys(key.SerializeToString())
@@ -60,13 +60,13 @@ def contract_create(item: RecordItem, batch: Batch) -> None:
     columns |= staking(item, body, batch)
     # ROWS
     batch.change_entity(
-        item, id=item.entity_id, type="CONTRACT", created_timestamp=at, deleted=False, **columns
+        item, id=item.entity_id, type="CONTRACT", created_timestamp=timestamp, deleted=False, **columns
     )
     batch.upsert(Contract, id=item.entity_id, **_code(item, batch))
 
 
 @at_genesis
-def first_contracts(state: GenesisState, at: int, batch: Batch) -> None:
+def first_contracts(state: GenesisState, timestamp: int, batch: Batch) -> None:
     """Store the code of contracts that a network begins with. Rows: contract upsert."""
     if batch.persist.contracts:
         for contract, code in state.code.items():

@@ -215,7 +215,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
     created = [entity for entity in listed if entity]
     if not item.successful or item.hapi_version >= CHILD_RECORDS_SINCE:
         return created
-    at, columns = item.consensus_timestamp, dict[str, Any]()
+    timestamp, columns = item.consensus_timestamp, dict[str, Any]()
     body = item.body.contractCreateInstance if item.transaction_type == CONTRACT_CREATE else None
     if body is not None:
         # What a contract's own creations share with it.
@@ -229,8 +229,8 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
             id=entity,
             type="CONTRACT",
             balance=0,
-            balance_timestamp=at,
-            created_timestamp=at,
+            balance_timestamp=timestamp,
+            created_timestamp=timestamp,
             deleted=False,
             max_automatic_token_associations=0,
             **columns,
@@ -243,7 +243,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
 
 def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts: set[int]) -> list[list[Any]]:
     """Store the logs of a result, and return their rows."""
-    at, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
+    timestamp, payer, hash = item.consensus_timestamp, item.payer_account_id, item.hash
     position = batch.state(Positions).result_position(item, batch)
     log_index = batch.state(LogIndex)
     rows: list[list[Any]] = []
@@ -255,7 +255,7 @@ def _add_logs(item: RecordItem, batch: Batch, root: int, result: Any, contracts:
         rows.append(
             [
                 log.bloom,
-                at,
+                timestamp,
                 contract,
                 log.data,
                 log_index.take(),

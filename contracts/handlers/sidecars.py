@@ -72,7 +72,7 @@ def _state_changes(
     facts: SidecarFacts,
     of_hooks: dict[tuple[int, int], StorageChanges],
 ) -> None:
-    at, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
+    timestamp, payer, migration = item.consensus_timestamp, item.payer_account_id, sidecar.migration
     hook_call = item.calls_hook
     add, change_state = batch.rows_for(ContractStateChange).append, batch.changes_for(ContractState).add
     for changes in sidecar.state_changes.contract_state_changes:
@@ -87,20 +87,20 @@ def _state_changes(
             slot, written = change.slot, None
             if change.HasField("value_written"):
                 written = change.value_written.value
-            add((at, contract, payer, slot, change.value_read, written, migration))
+            add((timestamp, contract, payer, slot, change.value_read, written, migration))
             if written is not None or migration:
                 state = {
                     "contract_id": contract,
                     "slot": slot.rjust(SLOT_LENGTH, b"\0"),
                     "value": change.value_read if written is None else written,
-                    "created_timestamp": at,
-                    "modified_timestamp": at,
+                    "created_timestamp": timestamp,
+                    "modified_timestamp": timestamp,
                 }
                 change_state(state, None)
 
 
 def _actions(item: RecordItem, batch: Batch, actions: Any, facts: SidecarFacts) -> None:
-    at, payer = item.consensus_timestamp, item.payer_account_id
+    timestamp, payer = item.consensus_timestamp, item.payer_account_id
     for index, action in enumerate(actions):
         columns = _caller(item, batch, action) | _recipient(item, batch, action)
         result_data = action.WhichOneof("result_data")
@@ -115,7 +115,7 @@ def _actions(item: RecordItem, batch: Batch, actions: Any, facts: SidecarFacts) 
             call_depth=action.call_depth,
             call_operation_type=action.call_operation_type,
             call_type=action.call_type,
-            consensus_timestamp=at,
+            consensus_timestamp=timestamp,
             gas=action.gas,
             gas_used=action.gas_used,
             index=index,

@@ -216,13 +216,13 @@ def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[An
 
 
 def _add(item: RecordItem, batch: Batch, log: _Log) -> dict[str, Any]:
-    at, hash, contract, root = _call(item, batch, log.token)
+    timestamp, hash, contract, root = _call(item, batch, log.token)
     if item.transaction_type == SUBMIT_MESSAGE:
-        batch.state(TransactionsWithLogs).add(at)
+        batch.state(TransactionsWithLogs).add(timestamp)
     return batch.insert(
         ContractLog,
         bloom=ZERO,
-        consensus_timestamp=at,
+        consensus_timestamp=timestamp,
         contract_id=contract,
         data=log.data,
         index=batch.state(LogIndex).take(),

@@ -63,7 +63,7 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
     transaction = fetch_one(search.sql, search.values)
     if transaction is None:
         return None
-    at, _, payer = transaction
+    timestamp, _, payer = transaction
     # Index: the primary key (consensus_timestamp, index, payer_account_id), on the payer's machine.
     statement = f"""
         select consensus_timestamp, {_COLUMNS} from contract_action a
@@ -71,4 +71,4 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
             {and_months(search.times, "consensus_timestamp")} {query.where.and_sql}
         order by index {query.direction} limit {query.limit:d}
     """
-    return [Action._make(row) for row in fetch(statement, (at, payer, *query.where.values))]
+    return [Action._make(row) for row in fetch(statement, (timestamp, payer, *query.where.values))]

@@ -96,10 +96,12 @@ def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
 
     Errors: NotFound.
     """
-    moments = Bounds.combine(comparisons)
-    if moments.empty:
+    timestamps = Bounds.combine(comparisons)
+    if timestamps.empty:
         raise NotFound("Timestamp range is empty")
-    row = not_loaded.found(queries.account_at(ACCOUNT.columns, account_id, VersionRange.from_bounds(moments)))
+    row = not_loaded.found(
+        queries.account_at(ACCOUNT.columns, account_id, VersionRange.from_bounds(timestamps))
+    )
     window = balances.window(comparisons, now=now_ns())
     if window is None:
         return account_json(row)
@@ -190,8 +192,8 @@ def account_json(row: Sequence[Any], tokens: Holdings | None = None) -> AccountJ
     return answer
 
 
-def balance_json(balance: int | None, at: int | None, tokens: Holdings | None = None) -> BalanceJson:
-    return {"balance": balance, "timestamp": timestamp.text(at), "tokens": tokens_json(tokens)}
+def balance_json(balance: int | None, time: int | None, tokens: Holdings | None = None) -> BalanceJson:
+    return {"balance": balance, "timestamp": timestamp.text(time), "tokens": tokens_json(tokens)}
 
 
 def tokens_json(tokens: Holdings | None) -> list[TokenHoldingJson]:

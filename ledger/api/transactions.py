@@ -252,8 +252,8 @@ def transactions_json(transactions: Sequence[FullTransaction]) -> list[Answer]:
     if not paying:
         return [transaction_json(transaction, []) for transaction in transactions]
     rewards = defaultdict(list)
-    for at, account, amount in queries.staking_reward_transfers(paying):
-        rewards[at].append({"account": entity_id.text(account), "amount": amount})
+    for consensus_timestamp, account, amount in queries.staking_reward_transfers(paying):
+        rewards[consensus_timestamp].append({"account": entity_id.text(account), "amount": amount})
     return [
         transaction_json(transaction, rewards.get(transaction.consensus_timestamp, []))
         for transaction in transactions

@@ -31,7 +31,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     Rows: entity version, and those of `set_nonces`.
     """
     # BODY
-    body, record, at = item.body.cryptoCreateAccount, item.record, item.consensus_timestamp
+    body, record, timestamp = item.body.cryptoCreateAccount, item.record, item.consensus_timestamp
     alias = record.alias or body.alias or None
     key = body.key.SerializeToString() if body.HasField("key") else b""
     if not key and alias and len(alias) > aliases.EVM_ADDRESS_LENGTH:
@@ -42,7 +42,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
         "alias": alias,
         "evm_address": evm_address,
         "balance": 0,
-        "balance_timestamp": at,
+        "balance_timestamp": timestamp,
         "max_automatic_token_associations": body.max_automatic_token_associations,
         "memo": text(body.memo),
         "receiver_sig_required": body.receiverSigRequired,
@@ -54,7 +54,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
         columns["delegation_address"] = body.delegation_address
     columns |= staking(item, body, batch)
     batch.change_entity(
-        item, id=item.entity_id, type="ACCOUNT", created_timestamp=at, deleted=False, **columns
+        item, id=item.entity_id, type="ACCOUNT", created_timestamp=timestamp, deleted=False, **columns
     )
     set_nonces(item, batch)
 

@@ -19,7 +19,7 @@ _FILE_UPDATE = NUMBERS["FILEUPDATE"]
 
 
 @at_genesis
-def accounts(state: GenesisState, at: int, batch: Batch) -> None:
+def accounts(state: GenesisState, consensus_timestamp: int, batch: Batch) -> None:
     """Create accounts and contracts with their balances; when they were created is not known.
 
     Rows: entity version.
@@ -28,7 +28,7 @@ def accounts(state: GenesisState, at: int, batch: Batch) -> None:
         columns: dict[str, Any] = {
             "auto_renew_period": account.auto_renew_seconds,
             "balance": account.tinybar_balance,
-            "balance_timestamp": at,
+            "balance_timestamp": consensus_timestamp,
             "deleted": account.deleted,
             "max_automatic_token_associations": account.max_auto_associations,
             "memo": text(account.memo),
@@ -41,7 +41,7 @@ def accounts(state: GenesisState, at: int, batch: Batch) -> None:
             columns |= keys(account.key.SerializeToString())
         if account.HasField("auto_renew_account_id"):
             columns["auto_renew_account_id"] = entity_id.from_account(account.auto_renew_account_id)
-        batch.set_entity(at, id=number, **columns)
+        batch.set_entity(consensus_timestamp, id=number, **columns)
 
 
 def _names(account: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _expiration(entity: Any) -> dict[str, Any]:
 
 
 @at_genesis
-def files(state: GenesisState, at: int, batch: Batch) -> None:
+def files(state: GenesisState, consensus_timestamp: int, batch: Batch) -> None:
     """Create files with their content. Rows: entity version, file_data insert.
 
     Each content has a time of its own, just before the first transaction: it is the key of file_data.
@@ -70,12 +70,12 @@ def files(state: GenesisState, at: int, batch: Batch) -> None:
         columns |= _expiration(file)
         if file.HasField("keys"):
             columns |= keys(file.keys.SerializeToString())
-        batch.upsert(Entity, since=at, id=number, **columns)
+        batch.upsert(Entity, since=consensus_timestamp, id=number, **columns)
         if stores_content(number, batch):
-            batch.files.add(number, Chunk(at - age, _FILE_UPDATE, file.contents))
+            batch.files.add(number, Chunk(consensus_timestamp - age, _FILE_UPDATE, file.contents))
             batch.insert(
                 FileData,
-                consensus_timestamp=at - age,
+                consensus_timestamp=consensus_timestamp - age,
                 entity_id=number,
                 file_data=file.contents,
                 transaction_type=_FILE_UPDATE,

@@ -36,7 +36,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
     Source: body.scheduleCreate, receipt.scheduleID. Rows: entity version, schedule upsert.
     """
     # BODY
-    body, at = item.body.scheduleCreate, item.consensus_timestamp
+    body, consensus_timestamp = item.body.scheduleCreate, item.consensus_timestamp
     creator = _creator(item)
     payer = entity_id.from_account(body.payerAccountID) if body.HasField("payerAccountID") else creator
     # ROWS
@@ -44,7 +44,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
         item,
         id=item.entity_id,
         type="SCHEDULE",
-        created_timestamp=at,
+        created_timestamp=consensus_timestamp,
         deleted=False,
         memo=text(body.memo),
         **given(item, batch, body, "adminKey"),
@@ -54,7 +54,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
         batch.upsert(
             Schedule,
             schedule_id=item.entity_id,
-            consensus_timestamp=at,
+            consensus_timestamp=consensus_timestamp,
             creator_account_id=creator,
             payer_account_id=payer,
             expiration_time=timestamp.to_ns(body.expiration_time)

@@ -25,12 +25,12 @@ def freeze(item: RecordItem, batch: Batch) -> None:
     start and end at midnight.
     """
     # BODY
-    body, at = item.body.freeze, item.consensus_timestamp
+    body, consensus_timestamp = item.body.freeze, item.consensus_timestamp
     end_time: int | None = None
     if body.HasField("start_time"):
         start_time = timestamp.to_ns(body.start_time)
     else:
-        midnight = at - at % NANOS_PER_DAY
+        midnight = consensus_timestamp - consensus_timestamp % NANOS_PER_DAY
         start_time = midnight + (body.startHour * 60 + body.startMin) * 60 * NANOS_PER_SECOND
         end_time = midnight + (body.endHour * 60 + body.endMin) * 60 * NANOS_PER_SECOND
         if body.startHour > body.endHour:
@@ -38,7 +38,7 @@ def freeze(item: RecordItem, batch: Batch) -> None:
     # ROWS
     batch.insert(
         NetworkFreeze,
-        consensus_timestamp=at,
+        consensus_timestamp=consensus_timestamp,
         type=body.freeze_type,
         start_time=start_time,
         end_time=end_time,

@@ -39,7 +39,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
     Rows: entity version, topic version, custom_fee version (HIP-991).
     """
     # BODY
-    body, at = item.body.consensusCreateTopic, item.consensus_timestamp
+    body, time = item.body.consensusCreateTopic, item.consensus_timestamp
     columns: dict[str, Any] = {"memo": text(body.memo)}
     if body.HasField("autoRenewAccount"):
         columns["auto_renew_account_id"] = entity_id.from_account(body.autoRenewAccount)
@@ -47,13 +47,15 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
     columns |= given(item, batch, body, "autoRenewPeriod")
     exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)
     # ROWS
-    batch.change_entity(item, id=item.entity_id, type="TOPIC", created_timestamp=at, deleted=False, **columns)
+    batch.change_entity(
+        item, id=item.entity_id, type="TOPIC", created_timestamp=time, deleted=False, **columns
+    )
     if item.entity_id:
         batch.upsert(
             Topic,
-            since=at,
+            since=time,
             id=item.entity_id,
-            created_timestamp=at,
+            created_timestamp=time,
             fee_exempt_key_list=exempt.SerializeToString(),
             **serialized(body, **_KEYS),
         )

@@ -95,8 +95,8 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
     """
     if not batch.persist.crypto_transfer_amounts:
         return
-    at, payer = item.consensus_timestamp, item.payer_account_id
-    spurious_time = at < SPURIOUS_TRANSFERS_BEFORE and not item.successful
+    timestamp, payer = item.consensus_timestamp, item.payer_account_id
+    spurious_time = timestamp < SPURIOUS_TRANSFERS_BEFORE and not item.successful
     # It makes no difference for nearly all transactions.
     matters = item.transaction_type == CRYPTO_TRANSFER and (spurious_time or item.spends_allowances)
     requested = _approvals(item) if matters else None
@@ -108,7 +108,7 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
         batch.rows_for(CryptoTransfer).extend(
             (
                 account,
-                at,
+                timestamp,
                 amount,
                 payer,
                 amount < 0 and requested.get((account, amount), False),
@@ -120,10 +120,10 @@ def crypto_transfers(item: RecordItem, batch: Batch) -> None:
             moved = [each for each in moved if each not in requested]
     else:
         batch.rows_for(CryptoTransfer).extend(
-            [(account, at, amount, payer, False, None) for account, amount in moved]
+            [(account, timestamp, amount, payer, False, None) for account, amount in moved]
         )
     if batch.persist.track_balance:
-        batch.changes_for(Entity).add_amounts(moved, at)
+        batch.changes_for(Entity).add_amounts(moved, timestamp)
 
 
 def _approvals(item: RecordItem) -> dict[tuple[int, int], bool]:
@@ -146,19 +146,19 @@ def staking_rewards(item: RecordItem, batch: Batch) -> None:
     rewards = item.record.paid_staking_rewards
     if not rewards:
         return
-    at = item.consensus_timestamp
-    yesterday = at // NANOS_PER_DAY - 1
+    timestamp = item.consensus_timestamp
+    yesterday = timestamp // NANOS_PER_DAY - 1
     for reward in rewards:
         account = entity_id.from_account(reward.accountID)
         batch.insert(
             StakingRewardTransfer,
             account_id=account,
             amount=reward.amount,
-            consensus_timestamp=at,
+            consensus_timestamp=timestamp,
             payer_account_id=item.payer_account_id,
         )
         if not account:
             continue
         batch.mention(account)
-        if "stake_period_start" not in batch.columns_set_at(Entity, account, at):
+        if "stake_period_start" not in batch.columns_set_at(Entity, account, timestamp):
             batch.change_entity(item, id=account, stake_period_start=yesterday)

@@ -72,7 +72,7 @@ class _NothingStored(EntityLookup):
 
 
 class _NoFiles(FileContents):
-    def decoded(self, file: int, at: int) -> bytes | None:
+    def decoded(self, file: int, timestamp: int) -> bytes | None:
         return None
 
 

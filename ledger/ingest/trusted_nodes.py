@@ -71,7 +71,7 @@ class Quorums:
             self._latest = self.quorum_at(MAX)
         return self._latest
 
-    def latest_quorum(self, at: int) -> Quorum:
+    def latest_quorum(self, timestamp: int) -> Quorum:
         """Return the quorum for a file that is being loaded: whatever its time, the latest one."""
         return self.latest()
 
@@ -79,11 +79,11 @@ class Quorums:
         """Read the tables again at the next call: they may have changed."""
         self._latest = None
 
-    def quorum_at(self, at: int) -> Quorum:
+    def quorum_at(self, timestamp: int) -> Quorum:
         """Return the quorum at a time (ns) of the past. It has no nodes if no address book is known."""
         file = config.own_id(_CURRENT_BOOK_FILE)
-        nodes = [AddressBookNode(*row) for row in statements.rows(_NODES, [file, at])]
-        stakes = dict(statements.rows(_STAKES, [at]))
+        nodes = [AddressBookNode(*row) for row in statements.rows(_NODES, [file, timestamp])]
+        stakes = dict(statements.rows(_STAKES, [timestamp]))
         if not nodes and self._first_book:
             nodes = read_address_book("first address book", self._first_book)
         if self._key:
@@ -93,16 +93,16 @@ class Quorums:
             stakes,
             self._mode,
             self._ratio,
-            self._ledger(at),
+            self._ledger(timestamp),
             first_block_trusted=config.value("network") not in KNOWN_NETWORKS,
         )
 
-    def _ledger(self, at: int) -> LedgerIdentity | None:
+    def _ledger(self, timestamp: int) -> LedgerIdentity | None:
         """Return the last publication of the network before a time, what the operator names, or a later one.
 
         A later one may be a repetition, whose row has taken the place of the first one's.
         """
-        return _published(at, before=True) or self._first_ledger or _published(at, before=False)
+        return _published(timestamp, before=True) or self._first_ledger or _published(timestamp, before=False)
 
 
 def _require_loaded(named: LedgerIdentity) -> None:
@@ -117,9 +117,9 @@ def _require_loaded(named: LedgerIdentity) -> None:
         )
 
 
-def _published(at: int, *, before: bool) -> LedgerIdentity | None:
+def _published(timestamp: int, *, before: bool) -> LedgerIdentity | None:
     """Return the publication that is the closest one before a time (ns), or after it."""
-    row = statements.row(_LEDGER, {"at": at, "before": before})
+    row = statements.row(_LEDGER, {"at": timestamp, "before": before})
     return identity.identity_from_row(*row) if row else None
 
 

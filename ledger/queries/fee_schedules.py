@@ -42,17 +42,17 @@ def gas_prices(times: Iterable[int]) -> dict[int, int | None]:
 
     It is None where the files can't be read. One price counts for an hour, and is remembered.
     """
-    hours = {at: at // _NANOS_PER_HOUR for at in times}
+    hours = {timestamp: timestamp // _NANOS_PER_HOUR for timestamp in times}
     first_times: dict[int, int] = {}  # by hour
-    for at, hour in hours.items():
-        first_times.setdefault(hour, at)
+    for timestamp, hour in hours.items():
+        first_times.setdefault(hour, timestamp)
     prices = _remembered.take(first_times)
-    missing = [at for hour, at in first_times.items() if hour not in prices]
+    missing = [timestamp for hour, timestamp in first_times.items() if hour not in prices]
     if missing:
-        read = {at // _NANOS_PER_HOUR: price for at, price in _read(missing).items()}
+        read = {timestamp // _NANOS_PER_HOUR: price for timestamp, price in _read(missing).items()}
         _remembered.put(read)
         prices |= read
-    return {at: prices[hour] for at, hour in hours.items()}
+    return {timestamp: prices[hour] for timestamp, hour in hours.items()}
 
 
 def _read(times: list[int]) -> dict[int, int | None]:

@@ -74,7 +74,7 @@ def successful_transaction(payer: int, valid_start: int, nonce: int, scheduled: 
         (valid_start, payer, nonce, scheduled, sorted(result_codes.SUCCESS)),
     )
     assert times.lower is not None and times.upper is not None
-    return next((at for (at,) in rows if times.lower <= at <= times.upper), None)
+    return next((timestamp for (timestamp,) in rows if times.lower <= timestamp <= times.upper), None)
 
 
 def transactions(payer: int, valid_start: int, nonce: int, scheduled: bool) -> list[int]:
@@ -90,7 +90,7 @@ def transactions(payer: int, valid_start: int, nonce: int, scheduled: bool) -> l
         """,
         (valid_start, payer, nonce, scheduled),
     )
-    return [at for (at,) in rows]
+    return [timestamp for (timestamp,) in rows]
 
 
 def file_at(consensus_timestamp: int) -> StoredFile | None:

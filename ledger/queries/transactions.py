@@ -183,11 +183,11 @@ def _distributed_transactions_of_hash(digest: bytes, query: Query, times: Bounds
         """,
         (digest[0] % 32, digest[:32], [digest[:32], digest]),
     )
-    keys = [(at, payer) for at, payer, whole in candidates if whole == digest]
+    keys = [(timestamp, payer) for timestamp, payer, whole in candidates if whole == digest]
     if not keys:
         return []
     # Index: the primary key (consensus_timestamp, payer_account_id). Rows of older releases have no payer.
-    where = Where(("t.consensus_timestamp = any(%s)",), ([at for at, _ in keys],))
+    where = Where(("t.consensus_timestamp = any(%s)",), ([timestamp for timestamp, _ in keys],))
     if (payer := keys[0][1]) is not None:
         where += Where(("t.payer_account_id = %s",), (payer,))
     return _all(where + query.where, times)

@@ -13,7 +13,7 @@ class StreamFileError(Exception):
 
     kind = ingest.CONTENT
     #: Whether it is an incident of its source already.
-    is_noted = False
+    is_recorded = False
 
     def __init__(
         self, file: str, position: int, cause: str, cure: str = "", *, kind: str | None = None

@@ -66,7 +66,7 @@ def address_book_change(item: RecordItem, batch: Batch) -> None:
 
 
 @at_genesis
-def first_books(state: GenesisState, at: int, batch: Batch) -> None:
+def first_books(state: GenesisState, timestamp: int, batch: Batch) -> None:
     """Store the address books that a network begins with, once file_data holds them.
 
     Rows: those of `address_book_change`.
@@ -80,7 +80,7 @@ def begin(cursor: CursorWrapper) -> None:
     """Store the network's first book, and books that an earlier version of this program could not read."""
     cursor.execute("select exists (select from address_book)")
     if not cursor.fetchone()[0] and (book := bundled.address_book()):
-        store_address_book(cursor, book, file=config.own_id(BOOTSTRAP_NUM), at=0)
+        store_address_book(cursor, book, file=config.own_id(BOOTSTRAP_NUM), timestamp=0)
     complete_address_books(cursor)
 
 
@@ -91,17 +91,17 @@ def complete_address_books(cursor: CursorWrapper) -> None:
         cursor.execute(_CONTENT, [file, at, file, at])
         content = b"".join(bytes(part) for part, _ in cursor.fetchall())
         try:
-            store_address_book(cursor, content, file=file, at=at)
+            store_address_book(cursor, content, file=file, timestamp=at)
         except StreamFileError as error:
             log.info("address_book_incomplete", file=file, consensus_timestamp=at, reason=str(error))
 
 
-def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, at: int) -> None:
-    """Store a book of `file` (encoded id) that is valid after the consensus timestamp `at`; idempotent.
+def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, timestamp: int) -> None:
+    """Store a book of `file` (encoded id) that is valid after this consensus timestamp; idempotent.
 
     Errors: StreamFileError when the content is not (yet) a book.
     """
-    name, start = f"address book of {at}", at + 1
+    name, start = f"address book of {timestamp}", timestamp + 1
     try:
         book = messages.parse(NodeAddressBook, content)
     except DecodeError as error:

@@ -28,14 +28,14 @@ names_entities(
 def node_create(item: RecordItem, batch: Batch) -> None:
     """Create a node. Source: body.nodeCreate, receipt.node_id. Rows: node version."""
     # BODY
-    body, at = item.body.nodeCreate, item.consensus_timestamp
+    body, timestamp = item.body.nodeCreate, item.consensus_timestamp
     columns = _columns(item, batch, body)
     # ROWS
     batch.upsert(
         Node,
-        since=at,
+        since=timestamp,
         node_id=item.record.receipt.node_id,
-        created_timestamp=at,
+        created_timestamp=timestamp,
         associated_registered_nodes=list(body.associated_registered_node),
         decline_reward=body.decline_reward,
         deleted=False,
@@ -50,7 +50,7 @@ def node_update(item: RecordItem, batch: Batch) -> None:
     The network itself sends updates, with a nonce, of nodes that are older than these transactions.
     """
     # BODY
-    body, at = item.body.nodeUpdate, item.consensus_timestamp
+    body, timestamp = item.body.nodeUpdate, item.consensus_timestamp
     columns = _columns(item, batch, body)
     if body.HasField("associated_registered_node_list"):
         associated = body.associated_registered_node_list.associated_registered_node
@@ -58,9 +58,9 @@ def node_update(item: RecordItem, batch: Batch) -> None:
     if body.HasField("decline_reward"):
         columns["decline_reward"] = body.decline_reward.value
     if item.nonce > 0:
-        columns["created_timestamp"] = at
+        columns["created_timestamp"] = timestamp
     # ROWS
-    batch.upsert(Node, since=at, node_id=body.node_id, deleted=False, **columns)
+    batch.upsert(Node, since=timestamp, node_id=body.node_id, deleted=False, **columns)
 
 
 @handles("NODEDELETE")

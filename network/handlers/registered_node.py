@@ -26,7 +26,7 @@ def registered_node_create(item: RecordItem, batch: Batch) -> None:
     Rows: registered_node version.
     """
     # BODY
-    body, at = item.body.registeredNodeCreate, item.consensus_timestamp
+    body, timestamp = item.body.registeredNodeCreate, item.consensus_timestamp
     registered_node_id = item.record.receipt.registered_node_id
     if registered_node_id > _MAX_ID:
         batch.recoverable(item, f"no registered node has the id {registered_node_id - (1 << 64)}")
@@ -34,9 +34,9 @@ def registered_node_create(item: RecordItem, batch: Batch) -> None:
     # ROWS
     batch.upsert(
         RegisteredNode,
-        since=at,
+        since=timestamp,
         registered_node_id=registered_node_id,
-        created_timestamp=at,
+        created_timestamp=timestamp,
         deleted=False,
         description=text(body.description),
         **serialized(body, admin_key="admin_key"),

@@ -43,10 +43,10 @@ def node_stake_update(item: RecordItem, batch: Batch) -> None:
     accounts (`compute_rewards`), if configured.
     """
     # BODY
-    body, at = item.body.node_stake_update, item.consensus_timestamp
+    body, consensus_timestamp = item.body.node_stake_update, item.consensus_timestamp
     period = {
-        "consensus_timestamp": at,
-        "epoch_day": at // NANOS_PER_DAY - 1,
+        "consensus_timestamp": consensus_timestamp,
+        "epoch_day": consensus_timestamp // NANOS_PER_DAY - 1,
         "staking_period": timestamp.to_ns(body.end_of_staking_period),
     }
     # ROWS

@@ -19,7 +19,7 @@ def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
 
     Source: body.cryptoApproveAllowance.nftAllowances. Rows: nft_allowance version, nft version per serial.
     """
-    at = item.consensus_timestamp
+    timestamp = item.consensus_timestamp
     for_all: set[tuple[int, int, int]] = set()
     serials: set[tuple[int, int]] = set()
     for allowance in reversed(item.body.cryptoApproveAllowance.nftAllowances):
@@ -35,7 +35,7 @@ def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
             for_all.add((owner, spender, token))
             batch.upsert(
                 NftAllowance,
-                since=at,
+                since=timestamp,
                 owner=owner,
                 spender=spender,
                 token_id=token,
@@ -48,7 +48,7 @@ def approve_nft_allowances(item: RecordItem, batch: Batch) -> None:
             serials.add((token, serial))
             batch.upsert(
                 Nft,
-                since=at,
+                since=timestamp,
                 token_id=token,
                 serial_number=serial,
                 account_id=owner,

@@ -60,7 +60,7 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
     transfers = _transfers(item)
     # ROWS
     batch.amend_transaction("nft_transfer", transfers)
-    at = item.consensus_timestamp
+    timestamp = item.consensus_timestamp
     treasury_change: dict[str, Any] | None = None
     for transfer in transfers:
         token, serial = transfer["token_id"], transfer["serial_number"]
@@ -71,12 +71,12 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
             treasury_change = treasury_change or transfer
             continue
         if receiver:
-            batch.upsert(Nft, since=at, token_id=token, serial_number=serial, account_id=receiver)
+            batch.upsert(Nft, since=timestamp, token_id=token, serial_number=serial, account_id=receiver)
         if batch.persist.track_balance and treasury_change is None:
             if sender:
-                move_balance(batch, sender, token, -1, at)
+                move_balance(batch, sender, token, -1, timestamp)
             if receiver:
-                move_balance(batch, receiver, token, 1, at)
+                move_balance(batch, receiver, token, 1, timestamp)
     if treasury_change:
         batch.barrier(
             partial(
@@ -84,7 +84,7 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
                 token=treasury_change["token_id"],
                 previous=treasury_change["sender_account_id"],
                 new=treasury_change["receiver_account_id"],
-                at=at,
+                time=timestamp,
                 track_balance=batch.persist.track_balance,
             )
         )
@@ -126,7 +126,13 @@ def _moves(lists: Iterable[Any]) -> Iterator[tuple[_Move, bool]]:
 
 
 def _change_treasury(
-    cursor: CursorWrapper, *, token: int, previous: int | None, new: int | None, at: int, track_balance: bool
+    cursor: CursorWrapper,
+    *,
+    token: int,
+    previous: int | None,
+    new: int | None,
+    time: int,
+    track_balance: bool,
 ) -> None:
     """Give all serials of the previous treasury to the new one, and clear their spenders.
 
@@ -138,7 +144,7 @@ def _change_treasury(
         select {NFT_COLUMNS.replace("timestamp_range", "int8range(lower(timestamp_range), %s)")}
         from nft where account_id = %s and token_id = %s
         """,
-        [at, previous, token],
+        [time, previous, token],
     )
     cursor.execute(
         """
@@ -146,7 +152,7 @@ def _change_treasury(
             timestamp_range = int8range(%s, null)
         where account_id = %s and token_id = %s
         """,
-        [new, at, previous, token],
+        [new, time, previous, token],
     )
     if track_balance:
         moved = cursor.rowcount
@@ -166,5 +172,5 @@ def _change_treasury(
             set balance = case when account_id = %s then 0 else balance + %s end, balance_timestamp = %s
             where account_id in (%s, %s) and token_id = %s
             """,
-            [previous, max(moved, balance or 0), at, previous, new, token],
+            [previous, max(moved, balance or 0), time, previous, new, token],
         )

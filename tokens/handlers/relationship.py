@@ -45,13 +45,13 @@ def token_association(item: RecordItem, batch: Batch) -> None:
     """
     if not batch.persist.tokens or not item.entity_id:
         return
-    at, account, begins = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenAssociate")
+    time, account, begins = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenAssociate")
     for message in (item.body.tokenAssociate if begins else item.body.tokenDissociate).tokens:
         token = entity_id.from_token(message)
         if begins:
             batch.upsert(TokenAccount, **association(item, account, token))
         else:
-            batch.upsert(TokenAccount, since=at, account_id=account, token_id=token, associated=False)
+            batch.upsert(TokenAccount, since=time, account_id=account, token_id=token, associated=False)
         batch.mention(token)
 
 
@@ -106,26 +106,26 @@ def automatic_associations(item: RecordItem, batch: Batch) -> None:
 
 def association(item: RecordItem, account: int, token: int, *, automatic: bool = False) -> dict[str, Any]:
     """Return the columns of a relationship that starts with this item."""
-    at = item.consensus_timestamp
+    timestamp = item.consensus_timestamp
     return {
-        "since": at,
+        "since": timestamp,
         "account_id": account,
         "token_id": token,
         "associated": True,
         "automatic_association": automatic,
         "balance": 0,
-        "balance_timestamp": at,
-        "created_timestamp": at,
+        "balance_timestamp": timestamp,
+        "created_timestamp": timestamp,
     }
 
 
-def move_balance(batch: Batch, account: int, token: int, amount: int, at: int) -> None:
+def move_balance(batch: Batch, account: int, token: int, amount: int, timestamp: int) -> None:
     """Add `amount` to the account's balance of the token, which starts no new version."""
     columns = {
         "account_id": account,
         "token_id": token,
         "associated": True,
         "balance": amount,
-        "balance_timestamp": at,
+        "balance_timestamp": timestamp,
     }
     batch.changes_for(TokenAccount).add(columns, None)

@@ -20,15 +20,15 @@ def token_mint(item: RecordItem, batch: Batch) -> None:
     if len(serials) > len(metadata):
         batch.recoverable(item, f"{len(serials)} serials are minted with metadata for {len(metadata)}")
     # ROWS
-    at = item.consensus_timestamp
+    timestamp = item.consensus_timestamp
     _set_supply(item, batch)
     for serial, data in zip(serials, metadata, strict=False):
         batch.upsert(
             Nft,
-            since=at,
+            since=timestamp,
             token_id=item.entity_id,
             serial_number=serial,
-            created_timestamp=at,
+            created_timestamp=timestamp,
             deleted=False,
             metadata=data,
         )
@@ -43,12 +43,12 @@ def token_burn(item: RecordItem, batch: Batch) -> None:
     """
     if not batch.persist.tokens:
         return
-    at, token, wipes = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenWipe")
+    timestamp, token, wipes = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenWipe")
     if wipes:
         batch.mention(batch.account(item, item.body.tokenWipe.account, "account to wipe") or 0)
     _set_supply(item, batch)
     for serial in (item.body.tokenWipe if wipes else item.body.tokenBurn).serialNumbers:
-        batch.upsert(Nft, since=at, token_id=token, serial_number=serial, deleted=True)
+        batch.upsert(Nft, since=timestamp, token_id=token, serial_number=serial, deleted=True)
 
 
 def _set_supply(item: RecordItem, batch: Batch) -> None:

@@ -85,7 +85,7 @@ def token_create(item: RecordItem, batch: Batch) -> None:
 
 def _add_token(item: RecordItem, batch: Batch) -> None:
     # BODY
-    body, at = item.body.tokenCreation, item.consensus_timestamp
+    body, timestamp = item.body.tokenCreation, item.consensus_timestamp
     columns = serialized(body, **_KEYS)
     if item.hapi_version >= METADATA_SINCE:
         columns |= serialized(body, metadata_key="metadata_key") | {"metadata": body.metadata}
@@ -93,9 +93,9 @@ def _add_token(item: RecordItem, batch: Batch) -> None:
     # ROWS
     batch.upsert(
         Token,
-        since=at,
+        since=timestamp,
         token_id=item.entity_id,
-        created_timestamp=at,
+        created_timestamp=timestamp,
         decimals=body.decimals,
         freeze_default=body.freezeDefault,
         freeze_status=freeze_status,

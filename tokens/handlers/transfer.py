@@ -51,7 +51,7 @@ def token_transfers(item: RecordItem, batch: Batch) -> None:
 
 def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, approved: list[Transfer]) -> None:
     token, transfers = entity_id.from_token(transfer_list.token), transfer_list.transfers
-    at, payer, track_balance = item.consensus_timestamp, item.payer_account_id, batch.persist.track_balance
+    time, payer, track_balance = item.consensus_timestamp, item.payer_account_id, batch.persist.track_balance
     # The units of a deleted token are gone; those of an expired one return to the treasury.
     deleted = item.transaction_type == TOKEN_DISSOCIATE and len(transfers) == 1
     batch.mention(token)
@@ -60,13 +60,13 @@ def _fungible_transfers(item: RecordItem, batch: Batch, transfer_list: Any, appr
         account, amount = entity_id.from_account(transfer.accountID), transfer.amount
         is_approval = bool(approved) and _is_approval(item, transfer, (token, account, amount), approved)
         if deleted:
-            batch.defer(dissociate_deleted, Dissociation(at, account, token, amount, payer))
+            batch.defer(dissociate_deleted, Dissociation(time, account, token, amount, payer))
             batch.upsert(Token, token_id=token, total_supply=amount)
         else:
-            add((token, account, at, amount, payer, is_approval))
+            add((token, account, time, amount, payer, is_approval))
         batch.mention(account)
         if track_balance:
-            move_balance(batch, account, token, amount, at)
+            move_balance(batch, account, token, amount, time)
 
 
 def _approved(item: RecordItem) -> list[Transfer]:

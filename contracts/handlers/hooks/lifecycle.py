@@ -42,18 +42,18 @@ def _create(item: RecordItem, batch: Batch, details: Any) -> None:
     if details.WhichOneof("hook") is None or not details.evm_hook.spec.HasField("contract_id"):
         batch.recoverable(item, f"hook {details.hook_id} is created without the contract it runs")
         return
-    at = item.consensus_timestamp
+    timestamp = item.consensus_timestamp
     contract = batch.lookup.contract(details.evm_hook.spec.contract_id)
     # ROWS
     batch.mention(contract)
     batch.upsert(
         Hook,
-        since=at,
+        since=timestamp,
         owner_id=item.entity_id,
         hook_id=details.hook_id,
         admin_key=details.admin_key.SerializeToString() if details.HasField("admin_key") else None,
         contract_id=contract or None,
-        created_timestamp=at,
+        created_timestamp=timestamp,
         deleted=False,
         extension_point="ACCOUNT_ALLOWANCE_HOOK",
         type="EVM",

@@ -52,13 +52,13 @@ class StorageChanges:
 
     def write(self) -> None:
         """Store the changes. Rows: hook_storage_change insert; hook_storage upsert of written slots."""
-        at = self._item.consensus_timestamp
+        timestamp = self._item.consensus_timestamp
         for key, (read, written) in self._changes.items():
             slot: dict[str, Any] = {"owner_id": self._owner, "hook_id": self._hook_id, "key": key}
             self._batch.insert(
                 HookStorageChange,
                 **slot,
-                consensus_timestamp=at,
+                consensus_timestamp=timestamp,
                 deleted=written == b"",
                 value_read=read,
                 value_written=written,
@@ -67,9 +67,9 @@ class StorageChanges:
                 self._batch.upsert(
                     HookStorage,
                     **slot,
-                    created_timestamp=at,
+                    created_timestamp=timestamp,
                     deleted=not written,
-                    modified_timestamp=at,
+                    modified_timestamp=timestamp,
                     value=written,
                 )
 

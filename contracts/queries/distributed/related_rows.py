@@ -54,5 +54,5 @@ def ethereum_transactions(
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
             {and_months(times, "t.consensus_timestamp")}
     """
-    values = [at for at, _ in wanted], sorted({payer for _, payer in wanted})
+    values = [timestamp for timestamp, _ in wanted], sorted({payer for _, payer in wanted})
     return {row[0]: row[1:] for row in fetch(statement, values)}

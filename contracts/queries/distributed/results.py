@@ -78,7 +78,7 @@ def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[R
             first.setdefault(result.consensus_timestamp, result)
         # Of a time that has a result, that alone is shown.
         own = _times_with_results(query, list(first))
-        results += [result for at, result in first.items() if at not in own]
+        results += [result for timestamp, result in first.items() if timestamp not in own]
         if len(rows) < query.limit or len(results) >= query.limit:
             return results
         last = rows[-1][Result._fields.index("consensus_timestamp")]
@@ -124,14 +124,14 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     key = fetch_one(search.sql, search.values)
     if key is None:
         return None
-    at, entity_id, payer = key
+    time, entity_id, payer = key
     # Index: the primary key (consensus_timestamp, entity_id), on the entity's machine.
     transaction = fetch_one(
         f"""
         select contract_ids from contract_transaction
         where consensus_timestamp = %s and entity_id = %s {and_months(search.times, "consensus_timestamp")}
         """,
-        (at, entity_id),
+        (time, entity_id),
     )
     contract_ids = [0] if transaction is None else transaction[0]
     # Index: the primary key, which begins with the time, on the machines of these contracts.
@@ -141,10 +141,10 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
         where r.consensus_timestamp = %s and r.contract_id = any(%s)
             {and_months(search.times, "r.consensus_timestamp")}
         """,
-        (at, contract_ids),
+        (time, contract_ids),
     )
     if row is None:
         return None
     (result,) = _with_addresses([Result(*row)])
-    wrapped = related_rows.ethereum_transactions([(at, payer)], search.times, one=True)
-    return _full(result, related_rows.blocks([at]).get(at), wrapped.get(at)), contract_ids
+    wrapped = related_rows.ethereum_transactions([(time, payer)], search.times, one=True)
+    return _full(result, related_rows.blocks([time]).get(time), wrapped.get(time)), contract_ids

@@ -106,29 +106,29 @@ class Snapshots:
         return consensus_end
 
 
-def take_snapshot(cursor: CursorWrapper, at: int) -> None:
-    """Store the balances as they are now, under the time `at`; nothing when its month has no partition."""
+def take_snapshot(cursor: CursorWrapper, timestamp: int) -> None:
+    """Store the balances as they are now, under this time; nothing when its month has no partition."""
     start = time.time_ns()
     # A batch of quiet hours has many snapshots of few balances: planning would take most of their time. Only
     # for the last of the treasury a plan of its own leaves out other months.
     prepared = psycopg.Cursor(cursor.connection)
     execute = partial(prepared.execute, prepare=True)
     treasury = _treasury()
-    execute(_PARTITION, [at, at])
+    execute(_PARTITION, [timestamp, timestamp])
     month = prepared.fetchone()
     if month is None:
         log.error(
             "snapshot_not_made",
-            consensus_timestamp=at,
+            consensus_timestamp=timestamp,
             reason="account_balance has no partition for this month",
         )
         return
-    since = _last_of_treasury(cursor, treasury, month[0], at)
+    since = _last_of_treasury(cursor, treasury, month[0], timestamp)
     accounts, tokens = _CHANGED_ACCOUNTS, _CHANGED_TOKENS
     if since is None:
         accounts, tokens = _ALL_ACCOUNTS, _ALL_TOKENS
-        since = _last_of_treasury(cursor, treasury, at - 30 * NANOS_PER_DAY, at) or 0
-    values = {"at": at, "since": since, "treasury": treasury}
+        since = _last_of_treasury(cursor, treasury, timestamp - 30 * NANOS_PER_DAY, timestamp) or 0
+    values = {"at": timestamp, "since": since, "treasury": treasury}
     execute(accounts, values)
     count = prepared.rowcount
     if config.value(_SETTINGS + "tokenBalances"):
@@ -136,11 +136,11 @@ def take_snapshot(cursor: CursorWrapper, at: int) -> None:
     execute(
         _FILE,
         {
-            "at": at,
+            "at": timestamp,
             "count": count,
             "start": start // 1_000_000,
             "end": time.time_ns() // 1_000_000,
-            "name": snapshot_name(at),
+            "name": snapshot_name(timestamp),
         },
     )
 
@@ -154,9 +154,9 @@ def _add_treasury(cursor: CursorWrapper) -> None:
     cursor.execute(_TREASURY, [treasury, *entity_id.decode(treasury), _TREASURY_MEMO])
 
 
-def snapshot_name(at: int) -> str:
+def snapshot_name(timestamp: int) -> str:
     """Return the name that a balance file of this time would have."""
-    return f"{names.shortest_time(at)}_Balances.csv"
+    return f"{names.shortest_time(timestamp)}_Balances.csv"
 
 
 def _last_of_treasury(cursor: CursorWrapper, treasury: int, since: int, before: int) -> int | None:

@@ -49,15 +49,15 @@ class FileContents:
         self._read.setdefault(file, []).append(chunk)
         self._decoded.pop(file, None)
 
-    def decoded(self, file: int, at: int) -> bytes | None:
-        """Return the bytes that a file holds in hex, at the item of consensus timestamp `at`.
+    def decoded(self, file: int, timestamp: int) -> bytes | None:
+        """Return the bytes that a file holds in hex, at the item of this consensus timestamp.
 
         None when the file is not known, not hex, or a system file.
         """
         if not _is_user_file(file):
             return None
         if file not in self._decoded:
-            content = self._content(file, at)
+            content = self._content(file, timestamp)
             self._decoded[file] = None if content is None else _decode_hex(content)
         return self._decoded[file]
 
@@ -70,12 +70,12 @@ class FileContents:
         self._read, self._writing = {}, {}
         self._decoded.clear()
 
-    def _content(self, file: int, at: int) -> bytes | None:
+    def _content(self, file: int, timestamp: int) -> bytes | None:
         chunks = [*self._writing.get(file, ()), *self._read.get(file, ())]
         starts = [index for index, chunk in enumerate(chunks) if chunk.starts]
         if starts:
             return b"".join(chunk.data for chunk in chunks[starts[-1] :])
-        stored = self._stored(file, chunks[0].consensus_timestamp if chunks else at)
+        stored = self._stored(file, chunks[0].consensus_timestamp if chunks else timestamp)
         return b"".join([*stored, *(chunk.data for chunk in chunks)]) if stored else None
 
     def _stored(self, file: int, before: int) -> list[bytes]:

@@ -82,8 +82,8 @@ class _Batch(RecordedRows, Batch):
         self.block = columns
         self._complete_later(columns)
 
-    def note(self, at: int, problem: str, *, recoverable: bool) -> None:
-        self.problems.append((recoverable, at, problem))
+    def note(self, timestamp: int, problem: str, *, recoverable: bool) -> None:
+        self.problems.append((recoverable, timestamp, problem))
 
 
 class Reader:

@@ -189,10 +189,10 @@ class Batch(Rows):
             raise RecoverableError(problem)
         self.note(item.consensus_timestamp, problem, recoverable=True)
 
-    def note(self, at: int, problem: str, *, recoverable: bool) -> None:
+    def note(self, timestamp: int, problem: str, *, recoverable: bool) -> None:
         """Log what is odd about the item of a time (ns); count it if it is a problem."""
         if recoverable:
             self.recoverable_errors += 1
-            log.error("recoverable_problem", consensus_timestamp=at, reason=problem)
+            log.error("recoverable_problem", consensus_timestamp=timestamp, reason=problem)
         else:
-            log.warning("anomaly", consensus_timestamp=at, reason=problem)
+            log.warning("anomaly", consensus_timestamp=timestamp, reason=problem)

@@ -211,8 +211,8 @@ def _add_prefetched(batch: Batch, prefetched: PrefetchedFile, file: RecordFile, 
             batch.evm_addresses.created(entity, evm_address)
     for number, chunk in prefetched.chunks:
         batch.files.add(number, chunk)
-    for recoverable, at, problem in prefetched.problems:
-        batch.note(at, problem, recoverable=recoverable)
+    for recoverable, timestamp, problem in prefetched.problems:
+        batch.note(timestamp, problem, recoverable=recoverable)
     for part in prefetched.parts:
         batch.add_part(part)
     for work in prefetched.after_file:

@@ -96,7 +96,7 @@ def meetings(one: Side, other: Side, window: Window, query: Query) -> list[FullT
         joined(" union all ", [_all(stream, window) for stream in side.streams]) for side in (one, other)
     ]
     both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    keys = [(at, payer) for at, payer in fetch(both.text, both.values)]
+    keys = [(timestamp, payer) for timestamp, payer in fetch(both.text, both.values)]
     return _rows(_meeting(other.recheck, keys, window, query), window.bounds, query)
 
 
@@ -104,7 +104,7 @@ def _meeting(recheck: Where, keys: Sequence[Key], window: Window, query: Query) 
     """Return the first of the transactions that meet conditions."""
     if not keys:
         return []
-    times = [at for at, _ in keys]
+    times = [timestamp for timestamp, _ in keys]
     # Index: the primary key (consensus_timestamp, payer_account_id), on the machines of these payers.
     statement = f"""
         select t.consensus_timestamp, t.payer_account_id from {TRANSACTION}
@@ -114,7 +114,7 @@ def _meeting(recheck: Where, keys: Sequence[Key], window: Window, query: Query) 
     """
     values = (times if value is TIMES else value for value in recheck.values)
     rows = fetch(statement, (times, sorted({payer for _, payer in keys}), *values))
-    return [(at, payer) for at, payer in rows]
+    return [(timestamp, payer) for timestamp, payer in rows]
 
 
 def _rows(keys: Sequence[Key], times: Bounds, query: Query) -> list[FullTransaction]:
@@ -127,7 +127,7 @@ def _rows(keys: Sequence[Key], times: Bounds, query: Query) -> list[FullTransact
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
         order by t.consensus_timestamp {query.direction}
     """
-    values = [at for at, _ in keys], sorted({payer for _, payer in keys})
+    values = [timestamp for timestamp, _ in keys], sorted({payer for _, payer in keys})
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 

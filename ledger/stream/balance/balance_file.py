@@ -169,7 +169,7 @@ def _protobuf(name: str, content: bytes) -> BalanceFile:
 def _text(name: str, content: bytes) -> BalanceFile:
     """Read the lines before the accounts: the version, the time and the names of the columns."""
     version = 2 if _VERSION_2.match(content) else 1
-    at: int | None = None
+    consensus_timestamp: int | None = None
     position = 0
     for _ in range(_HEAD_LINES):
         end = content.find(b"\n", position)
@@ -178,10 +178,10 @@ def _text(name: str, content: bytes) -> BalanceFile:
         line = content[position:end]
         if time := _TIME.fullmatch(line):
             try:
-                at = timestamp.parse_iso(time[1].decode("ascii", "replace"))
+                consensus_timestamp = timestamp.parse_iso(time[1].decode("ascii", "replace"))
             except timestamp.InvalidTimestamp as error:
                 raise damaged(name, str(error), position) from error
         position = end + 1
-        if _COLUMNS.match(line) and at is not None:
-            return BalanceFile(name, at, sha384(content).hex(), version, content, position)
+        if _COLUMNS.match(line) and consensus_timestamp is not None:
+            return BalanceFile(name, consensus_timestamp, sha384(content).hex(), version, content, position)
     raise damaged(name, "it does not begin with a time and the names of its columns", position)

@@ -64,8 +64,8 @@ def record_file_of_block(
         items = record_items(block)
     # The time of a block without transactions is its own, formerly that of its last change.
     changed_at = None if block.prefixed else block.changed_at
-    at = timestamp.to_ns(block.header.block_timestamp) if changed_at is None else changed_at
-    start, end = times_of(items, at)
+    consensus_timestamp = timestamp.to_ns(block.header.block_timestamp) if changed_at is None else changed_at
+    start, end = times_of(items, consensus_timestamp)
     software = block.header.software_version
     return RecordFile(
         name=block.name,

@@ -131,7 +131,7 @@ class Bucket(ABC):
 
     def read(self, path: str, *, most: int | None = None) -> bytes:
         """Read a file of at most `most` bytes, MAX_STORED by default. Errors: BucketError; NoSuchFile."""
-        with incidents.noted(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
+        with incidents.recorded(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
             data = self._read(path, MAX_STORED if most is None else most)
             if data[:_PAGE_BYTES].lstrip().lower().startswith(_PAGE_BEGINS):
                 raise BucketError(path, "the answer is an HTML page, not the file")
@@ -157,7 +157,7 @@ class _Listed(Bucket):
     def names(self, folder: str, after: str) -> list[str]:
         offset = f"{folder}/{after}" if after else None
         start = len(folder) + 1
-        with incidents.noted(folder, normal=NoSuchFile), _requested(folder):
+        with incidents.recorded(folder, normal=NoSuchFile), _requested(folder):
             page = next(iter(obstore.list(self._store, folder, offset=offset, chunk_size=PAGE)), [])
         names = (entry["path"][start:] for entry in page if entry["size"] <= MAX_STORED)
         # Folders below this one sort behind its files.
@@ -194,7 +194,7 @@ class _Indexed(Bucket):
 
     def names(self, folder: str, after: str) -> list[str]:
         try:
-            with incidents.noted(folder, normal=NoSuchFile):
+            with incidents.recorded(folder, normal=NoSuchFile):
                 page = self._read(folder, MAX_STORED).decode("utf-8", "replace")
         except BucketError as error:
             if isinstance(error.__cause__, FileNotFoundError):

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ledger.archive.location import archived_kinds
-from ledger.stream.source.incidents import LASTS_SECONDS
+from ledger.stream.source.incidents import WINDOW_SECONDS
 from mirror.core import config
 from mirror.core.config import clock
 from mirror.core.db import loaded_ranges, statements
@@ -226,7 +226,7 @@ class Status(Facts):
         ago = duration(max(self.now // NANOS_PER_SECOND - last["at"], 0))
         return (
             f"{count:,} request{'s' if count > 1 else ''} to the source failed or took long in the last "
-            f"{duration(LASTS_SECONDS)}, the last one {ago} ago: {last['cause'].rstrip('.')}."
+            f"{duration(WINDOW_SECONDS)}, the last one {ago} ago: {last['cause'].rstrip('.')}."
         )
 
     @property
