@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from contracts.models.log import TOPIC_PREFIX
 from contracts.queries.distributed import related_rows
-from ledger.queries.account_pages import ends_of
+from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
@@ -60,7 +60,7 @@ def logs(
         lambda times: _read(bounds.within(times), query, leading, sides, max_block_ns, selection.contract_id),
         bounds.first,
         query,
-        ends=lambda: ends_of("contract_log", "consensus_timestamp"),
+        ends=lambda: min_max("contract_log", "consensus_timestamp"),
         first=FIRST_NANOS,
     )
 

@@ -16,7 +16,7 @@ from contracts.queries.result_rows import (
 )
 from contracts.queries.searches import Search
 from ledger.queries import files
-from ledger.queries.account_pages import ends_of
+from ledger.queries.account_pages import min_max
 from ledger.queries.chain_ids import chain_id
 from ledger.queries.fee_schedules import gas_prices
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
@@ -178,7 +178,7 @@ def _senders(selection: Selection) -> Senders:
 def _time_range() -> tuple[int, int] | None:
     """Return the time of the first and of the last result, synthetic ones included."""
     # Indexes: the primary keys (consensus_timestamp) and (consensus_timestamp, index).
-    ends = [ends_of(table, "consensus_timestamp") for table in ("contract_result", "contract_log")]
+    ends = [min_max(table, "consensus_timestamp") for table in ("contract_result", "contract_log")]
     known = list(filter(None, ends))
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 

@@ -34,7 +34,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     ids = bounds_of(filters.ids)
-    if not filters.balances and not filters.public_keys or names_few(ids):
+    if not filters.balances and not filters.public_keys or is_narrow(ids):
         return _by_id(columns, joins, query), None
     candidates = _candidates(filters)
     index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
@@ -46,12 +46,12 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     elif candidates:
         # The candidates in the order of ids, each looked up by the primary key of entity.
         where = Where((IS_ACCOUNT,)) + query.where
-        few = f"""
+        few_rows = f"""
             select e.* from few
             cross join lateral (select * from entity where id = few.id {where.and_sql} limit 1) e
             order by few.id {query.direction} limit {query.limit:d}
         """
-        found = Statement(f"select {columns} from ({few}) e {joins}", where.values)
+        found = Statement(f"select {columns} from ({few_rows}) e {joins}", where.values)
         met = compare("balance", filters.balances, any_equal=False)
         rows = selective_page(candidates, found, query, index=index, where=met)
         if rows is not None:
@@ -60,7 +60,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
         lambda window: _by_id(columns, joins, query.filter(Bounds(window.lower, window.upper).where("id"))),
         ids,
         query,
-        ends=lambda: ends_of("entity", "id"),
+        ends=lambda: min_max("entity", "id"),
         first=FIRST_IDS,
     )
 
@@ -72,7 +72,7 @@ def bounds_of(ids: Sequence[Comparison]) -> Bounds:
     return Bounds.combine(ids)
 
 
-def names_few(ids: Bounds) -> bool:
+def is_narrow(ids: Bounds) -> bool:
     """Return whether the bounds leave so few ids that no other condition needs an index."""
     if ids.equal or ids.empty:
         return True
@@ -116,25 +116,25 @@ def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
     order = f"order by e.id {query.direction}"
 
-    def select_type(kind: str, where: Where) -> str:
+    def select_type(entity_type: str, where: Where) -> str:
         return f"""
-            select * from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}
+            select * from entity where type = any('{{{entity_type}}}'::entity_type[]) {where.and_sql}
             order by type {query.direction}, id {query.direction} limit {query.limit:d}
         """
 
     # No contract after the accounts of a full page is looked at, as there may be none that meets a condition.
-    last, beyond = ("min", ">") if query.descending else ("max", "<")
-    full = f"select {last}(id) from account having count(*) = {query.limit:d}"
-    before = Where((f"id {beyond} coalesce(({full}), '{MIN_INT64 if query.descending else MAX_INT64}')",))
+    aggregate, operator = ("min", ">") if query.descending else ("max", "<")
+    last_id = f"select {aggregate}(id) from account having count(*) = {query.limit:d}"
+    after = Where((f"id {operator} coalesce(({last_id}), '{MIN_INT64 if query.descending else MAX_INT64}')",))
     page = f"""
         with account as materialized ({select_type("ACCOUNT", query.where)})
-        select * from (select * from account union all ({select_type("CONTRACT", query.where + before)})) e
+        select * from (select * from account union all ({select_type("CONTRACT", query.where + after)})) e
         {order} limit {query.limit:d}
     """
     return fetch(f"select {columns} from ({page}) e {joins} {order}", query.where.values * 2)
 
 
-def ends_of(table: str, column: str, where: Where = _ALL) -> tuple[int, int] | None:
+def min_max(table: str, column: str, where: Where = _ALL) -> tuple[int, int] | None:
     """Return the smallest and the largest value of a column, which an index begins with; None of no rows."""
     row = fetch_one(f"select min({column}), max({column}) from {table} {where.sql}", where.values)
     return None if row is None or row[0] is None else (row[0], row[1])
@@ -158,8 +158,8 @@ def _distributed_page_of_few(
 def _distributed_by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # Index: entity__type_id (type, id), once per type.
     ids: list[int] = []
-    for kind in ("ACCOUNT", "CONTRACT"):
-        where = Where((f"type = any('{{{kind}}}'::entity_type[])",)) + query.where
+    for entity_type in ("ACCOUNT", "CONTRACT"):
+        where = Where((f"type = any('{{{entity_type}}}'::entity_type[])",)) + query.where
         if len(ids) == query.limit:
             # No contract after the accounts of a full page.
             where += Where((f"id {'>' if query.descending else '<'} %s",), (ids[-1],))

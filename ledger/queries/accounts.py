@@ -35,13 +35,13 @@ def accounts(columns: str, query: Query, filters: Filters, *, tokens: int) -> tu
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
     # Index of the stake: the primary key (id).
-    held = f", {_held(tokens, query.direction)}" if tokens else ""
-    return page(f"{columns}{held}", "left join entity_stake s on s.id = e.id", query, filters)
+    tokens_column = f", {_tokens(tokens, query.direction)}" if tokens else ""
+    return page(f"{columns}{tokens_column}", "left join entity_stake s on s.id = e.id", query, filters)
 
 
 def balances(query: Query, filters: Filters, *, tokens: int) -> tuple[list[AccountBalance], int | None]:
     """Return the same page with balances alone."""
-    columns = f"e.id, e.balance, e.balance_timestamp, {_held(tokens, query.direction)}"
+    columns = f"e.id, e.balance, e.balance_timestamp, {_tokens(tokens, query.direction)}"
     rows, continue_at = page(columns, "", query, filters)
     return [AccountBalance(*row) for row in rows], continue_at
 
@@ -50,7 +50,7 @@ def account(columns: str, entity_id: int, *, tokens: int) -> Row | None:
     """Return the same columns of the account as it is now, and its tokens."""
     # Index: the primary keys (id).
     statement = f"""
-        select {columns}, {_held(tokens, "asc")}
+        select {columns}, {_tokens(tokens, "asc")}
         from entity e left join entity_stake s on s.id = e.id
         where e.id = %s and {IS_ACCOUNT} {NOT_SYNTHETIC.and_sql}
     """
@@ -66,7 +66,7 @@ def account_at(columns: str, entity_id: int, versions: VersionRange) -> Row | No
     return fetch_one(statement, (entity_id, *versions.where.values) * 4)
 
 
-def _held(most: int, direction: str) -> str:
+def _tokens(most: int, direction: str) -> str:
     """Return SQL of the tokens of account e, as an array of pairs of id and balance."""
     # Index: the primary key (account_id, token_id).
     return f"""(

@@ -14,9 +14,9 @@ from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
     accounts_of_key,
     bounds_of,
-    ends_of,
+    is_narrow,
     is_selective,
-    names_few,
+    min_max,
 )
 from ledger.queries.accounts import Holdings
 from mirror.core import config
@@ -31,7 +31,7 @@ from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 
 _TREASURY_NUM = 2
 _BALANCE_INDEX = "account_balance__balance_account"
-_HALF_A_MONTH = 14 * NANOS_PER_DAY
+_HALF_MONTH = 14 * NANOS_PER_DAY
 # Rows of an account in a month that are read at once.
 _FEW_ROWS = 10
 
@@ -45,10 +45,10 @@ class Window(NamedTuple):
     @property
     def rows(self) -> Where:
         """The condition of these rows in account_balance and token_balance."""
-        return self.rows_of_month + Where(("consensus_timestamp <= %s",), (self.snapshot,))
+        return self.month_rows + Where(("consensus_timestamp <= %s",), (self.snapshot,))
 
     @property
-    def rows_of_month(self) -> Where:
+    def month_rows(self) -> Where:
         """The condition of all rows of the snapshot's month, later ones included."""
         end = month_start(self.month, 1)
         return Where((f"consensus_timestamp >= {self.month:d} and consensus_timestamp < {end:d}",))
@@ -60,7 +60,7 @@ class Window(NamedTuple):
         From 18 on PostgreSQL would look up the times for each value of that column. By its estimate that is
         so dear that it chooses any index. An `or` can't be looked up, but still names the partition.
         """
-        middle, end = self.month + _HALF_A_MONTH, month_start(self.month, 1)
+        middle, end = self.month + _HALF_MONTH, month_start(self.month, 1)
         halves = " or ".join(
             f"(consensus_timestamp >= {since:d} and consensus_timestamp < {until:d})"
             for since, until in ((self.month, middle), (middle, end))
@@ -113,10 +113,10 @@ def _latest_snapshot(times: Bounds, now: int) -> int | None:
     return None if row is None else int(row[0])
 
 
-def balance_at(account_id: int, at: Window, *, tokens: int) -> BalanceAt:
+def balance_at(account_id: int, snapshot: Window, *, tokens: int) -> BalanceAt:
     """Return an account's balance, 0 if no snapshot has it, and up to `tokens` of its tokens."""
     # Index: the primary key (account_id, consensus_timestamp).
-    rows, held = at.rows, _held(at, tokens, "asc")
+    rows, held = snapshot.rows, _tokens(snapshot, tokens, "asc")
     statement = f"""
         select a.id, coalesce((
             select balance from account_balance
@@ -137,99 +137,103 @@ class Selection(NamedTuple):
 
 
 def balances_at(
-    selection: Selection, at: Window, query: Query, *, tokens: int
+    selection: Selection, snapshot: Window, query: Query, *, tokens: int
 ) -> tuple[list[BalanceAt], int | None]:
     """Return a page of the accounts in the window's snapshots, each with up to `tokens` tokens.
 
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
-    page = partial(_page, at=at, balances=selection.balances, query=query, tokens=tokens)
-    walked = partial(page, has_balances=_walk_has_balances(selection, query))
-    if candidates := _candidates(selection, at):
+    page = partial(_page, snapshot=snapshot, balances=selection.balances, query=query, tokens=tokens)
+    paged = partial(page, has_balances=_reads_balances(selection, query))
+    if candidates := _candidates(selection, snapshot):
         where = compare("id", selection.accounts)
-        known = Statement(f"select id from few {where.sql}", where.values)
+        ids_sql = Statement(f"select id from few {where.sql}", where.values)
         index = "" if selection.public_key is not None else _BALANCE_INDEX
-        few = selective_page(candidates, page(known), query, index=index)
+        few = selective_page(candidates, page(ids_sql), query, index=index)
         if few is not None:
             return [BalanceAt(*row) for row in few], None
 
     def read(window: Bounds) -> list[BalanceAt]:
-        statement = walked(_known(selection, at.rows, Bounds(window.lower, window.upper), query))
+        statement = paged(_ids_page(selection, snapshot.rows, Bounds(window.lower, window.upper), query))
         return [BalanceAt(*row) for row in fetch(statement.sql, statement.values)]
 
     ids = bounds_of(selection.accounts)
-    if _walk_has_balances(selection, query) and not selection.balances:
-        first = fetch(*walked(_first(at.rows + compare("account_id", selection.accounts), query)))
+    if _reads_balances(selection, query) and not selection.balances:
+        first = fetch(*paged(_last_ids(snapshot.rows + compare("account_id", selection.accounts), query)))
         if len(first) == query.limit:
             return [BalanceAt(*row) for row in first], None
-    if names_few(ids) or (selection.public_key is None and not selection.balances):
+    if is_narrow(ids) or (selection.public_key is None and not selection.balances):
         return read(Bounds()), None
     return walk(
-        read, ids, query, ends=lambda: ends_of("account_balance", "account_id", at.rows), first=FIRST_IDS
+        read,
+        ids,
+        query,
+        ends=lambda: min_max("account_balance", "account_id", snapshot.rows),
+        first=FIRST_IDS,
     )
 
 
-def _candidates(selection: Selection, at: Window) -> Statement | None:
+def _candidates(selection: Selection, snapshot: Window) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do."""
     if selection.public_key is not None:
         return accounts_of_key(selection.public_key)
-    if is_selective(selection.balances) and not names_few(bounds_of(selection.accounts)):
+    if is_selective(selection.balances) and not is_narrow(bounds_of(selection.accounts)):
         # Index: account_balance__balance_account (balance, account_id), in the snapshots of the month.
-        where = at.rows_of_month + compare("balance", selection.balances, any_equal=False)
+        where = snapshot.month_rows + compare("balance", selection.balances, any_equal=False)
         ordered = f"select account_id as id from account_balance {where.sql} order by balance"
         return Statement(ordered, where.values)
     return None
 
 
 def _page(
-    known: Statement,
+    ids_sql: Statement,
     *,
-    at: Window,
+    snapshot: Window,
     balances: Sequence[Comparison],
     query: Query,
     tokens: int,
     has_balances: bool = False,
 ) -> Statement:
-    """Return SQL of the page; `known` selects at least the ids of its accounts, or its ids and balances."""
+    """Return SQL of the page; `ids_sql` selects at least the ids of its accounts, or its ids and balances."""
     # Index: the primary key (account_id, consensus_timestamp).
-    rows, held = at.rows, _held(at, tokens, query.direction)
+    rows, held = snapshot.rows, _tokens(snapshot, tokens, query.direction)
     if has_balances:
         statement = f"""
             select a.id, a.balance, {held.sql}
-            from ({known.sql}) a order by a.id {query.direction}
+            from ({ids_sql.sql}) a order by a.id {query.direction}
         """
-        return Statement(statement, (*held.values, *known.values))
-    narrowed = compare(UNINDEXED_BALANCE, balances, any_equal=False)
+        return Statement(statement, (*held.values, *ids_sql.values))
+    balance_condition = compare(UNINDEXED_BALANCE, balances, any_equal=False)
     statement = f"""
         select a.id, latest.balance, {held.sql}
-        from ({known.sql}) a cross join lateral (
+        from ({ids_sql.sql}) a cross join lateral (
             select balance from account_balance
-            where account_id = a.id {rows.and_sql} {narrowed.and_sql}
+            where account_id = a.id {rows.and_sql} {balance_condition.and_sql}
             order by consensus_timestamp desc limit 1
         ) latest
         order by a.id {query.direction} limit {query.limit:d}
     """
-    return Statement(statement, (*held.values, *known.values, *rows.values, *narrowed.values))
+    return Statement(statement, (*held.values, *ids_sql.values, *rows.values, *balance_condition.values))
 
 
-def _walk_has_balances(selection: Selection, query: Query) -> bool:
-    """Return whether `_known` advances to the next account and to its latest row by one step."""
-    names = any(comparison.operator == "eq" for comparison in selection.accounts)
-    return query.descending and selection.public_key is None and not names
+def _reads_balances(selection: Selection, query: Query) -> bool:
+    """Return whether `_ids_page` advances to the next account and to its latest row by one step."""
+    has_equal_id = any(comparison.operator == "eq" for comparison in selection.accounts)
+    return query.descending and selection.public_key is None and not has_equal_id
 
 
-def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
+def _ids_page(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
     """Return SQL of at least the ids of the page that lie in the window, and of balances: see above."""
     if selection.public_key is not None:
         # Index: entity__type_id (type, id). Too many accounts have the key to read them all, so its own
         # index is not to be used.
         where = compare("public_key || ''", [Comparison("eq", selection.public_key)])
         where += compare("id", selection.accounts) + window.where("id")
-        parts = " union all ".join(
-            f"select id from entity where type = any('{{{kind}}}'::entity_type[]) {where.and_sql}"
-            for kind in ("ACCOUNT", "CONTRACT")
+        selects = " union all ".join(
+            f"select id from entity where type = any('{{{entity_type}}}'::entity_type[]) {where.and_sql}"
+            for entity_type in ("ACCOUNT", "CONTRACT")
         )
-        ordered = f"select id from ({parts}) account order by id {query.direction} offset 0"
+        ordered = f"select id from ({selects}) account order by id {query.direction} offset 0"
         if is_distributed():
             # Balances are not on the machines of their accounts.
             ids = [number for (number,) in fetch(ordered, where.values * 2)]
@@ -246,7 +250,7 @@ def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> S
     where = rows + compare("account_id", selection.accounts) + window.where("account_id")
     where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False)
     next_row = f"order by account_id {query.direction}, consensus_timestamp {query.direction} limit 1"
-    balance = ", balance" if _walk_has_balances(selection, query) else ""
+    balance = ", balance" if _reads_balances(selection, query) else ""
     return Statement(
         f"""
         with recursive known (number, id{balance}) as (
@@ -265,7 +269,7 @@ def _known(selection: Selection, rows: Where, window: Bounds, query: Query) -> S
     )
 
 
-def _first(where: Where, query: Query) -> Statement:
+def _last_ids(where: Where, query: Query) -> Statement:
     """Return SQL of the last ids and their balances, as far as a few rows have them."""
     # Index: the primary key (account_id, consensus_timestamp), from its end. Where accounts have few rows,
     # reading them all takes a third of the time of going from each account to the next.
@@ -281,7 +285,7 @@ def _first(where: Where, query: Query) -> Statement:
     )
 
 
-def _held(at: Window, most: int, direction: str) -> Statement:
+def _tokens(at: Window, most: int, direction: str) -> Statement:
     """Return SQL of the tokens of account a, as an array of pairs of id and balance.
 
     Its first rows are read, in the order of the index: PostgreSQL would sort all of an account. Only where

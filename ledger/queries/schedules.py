@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ledger.queries.account_pages import ends_of
+from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
@@ -70,7 +70,7 @@ def page(
         lambda window: _schedules(query.filter(others), window, creators),
         ids,
         query,
-        ends=lambda: ends_of("schedule", "schedule_id"),
+        ends=lambda: min_max("schedule", "schedule_id"),
         first=FIRST_IDS,
     )
 

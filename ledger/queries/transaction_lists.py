@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import psycopg
 
-from ledger.queries.account_pages import names_few
+from ledger.queries.account_pages import is_narrow
 from ledger.queries.distributed import transaction_lists as distributed
 from ledger.queries.transaction_sides import (
     Accounts,
     Selection,
     accounts_of,
-    accounts_within,
-    is_plain,
+    distinct_accounts,
+    has_single_index,
     sides_of,
 )
-from ledger.queries.transaction_streams import Side, Sql, Window, meetings
+from ledger.queries.transaction_streams import Side, Sql, Window, intersect
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, windows
@@ -35,19 +35,19 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 
 # The rows of each stream that the first step looks at, and the last ones.
-_FEW, _MANY = 256, 65_536
+_MIN_ROWS, _MAX_ROWS = 256, 65_536
 _GROWTH = 4
 # The same where tables are distributed: a statement on all machines takes as long as reading some hundred
 # rows.
-_FEW_OF_MACHINES, _SHORT_OF_MACHINES = 1024, 0.25
+_MIN_DISTRIBUTED_ROWS, _SHORT_DISTRIBUTED = 1024, 0.25
 # A step that takes less than this part of the budget is followed by a larger one.
 _SHORT = 0.05
 
 # Sides of which one has less than so many times the rows of the other are read both.
-_AS_COMMON = 8
+_MAX_RATIO = 8
 
 # So many rows of a side that ends are simply looked at.
-_FEW_PROBES = 1024
+_MIN_PROBED_ROWS = 1024
 
 # A range with at most so many accounts is read account by account. Counting the larger number takes longer,
 # so that is for a later step.
@@ -62,9 +62,9 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
     accounts = accounts_of(selection.accounts)
     if accounts == ():
         return [], None
-    if is_plain(selection, accounts) and not is_partitioned() and not is_distributed():
+    if has_single_index(selection, accounts) and not is_partitioned() and not is_distributed():
         account = accounts[0] if isinstance(accounts, tuple) else 0
-        return _plain(selection, account, query), None
+        return _indexed_page(selection, account, query), None
     # Where tables are partitioned by month, month by month.
     page: list[FullTransaction] = []
     seen_until: int | None = None
@@ -85,15 +85,15 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
 def _transactions(
     selection: Selection, accounts: Accounts, query: Query
 ) -> tuple[list[FullTransaction], int | None]:
-    if is_distributed() and isinstance(accounts, Bounds) and names_few(accounts):
+    if is_distributed() and isinstance(accounts, Bounds) and is_narrow(accounts):
         # Reading the few of them that exist is cheap compared with a step.
-        known = accounts_within(accounts, entities=selection.entities, most=_MAX_ACCOUNTS[0])
-        if known == ():
+        account_ids = distinct_accounts(accounts, entities=selection.entities, most=_MAX_ACCOUNTS[0])
+        if account_ids == ():
             return [], None
-        accounts = accounts if known is None else known
+        accounts = accounts if account_ids is None else account_ids
     plan = sides_of(selection, accounts)
     if plan.direct or selection.timestamps.equal:
-        return _at_once(plan.sides[0], selection.timestamps, query), None
+        return _read_side(plan.sides[0], selection.timestamps, query), None
     return _Search(selection, accounts, query).run()
 
 
@@ -119,7 +119,7 @@ def _page_text(keys: Sql, query: Query, times: Bounds) -> str:
 _ACCOUNT, _TYPE, _LOWER, _UPPER, _PRECEDING = -1, -2, -3, -4, -5
 
 
-def _plain(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
+def _indexed_page(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
     """Return a page of a plain list, whose text is made once.
 
     So its text can't name the times themselves, nor months of partitioned tables.
@@ -133,7 +133,7 @@ def _plain(selection: Selection, account: int, query: Query) -> list[FullTransac
         entities=selection.entities,
     )
     page = Query(descending=query.descending, limit=query.limit)
-    statement = _plain_text(shape, account != 0, page)
+    statement = _indexed_text(shape, account != 0, page)
     values: dict[object, object] = {
         _ACCOUNT: account,
         _TYPE: selection.types[0] if selection.types else None,
@@ -148,13 +148,13 @@ def _plain(selection: Selection, account: int, query: Query) -> list[FullTransac
 
 
 @lru_cache(maxsize=512)
-def _plain_text(shape: Selection, of_account: bool, query: Query) -> Sql:
-    (side,) = sides_of(shape, (_ACCOUNT,) if of_account else None).sides
+def _indexed_text(shape: Selection, has_account: bool, query: Query) -> Sql:
+    (side,) = sides_of(shape, (_ACCOUNT,) if has_account else None).sides
     keys = side.keys(Window(shape.timestamps, query.direction), query.limit)
     return Sql(_page_text(keys, query, ALL_TIMES), keys.values)
 
 
-def _at_once(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
+def _read_side(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return a page of a side, each of whose streams stops early."""
     if is_distributed():
         return distributed.page(side, Window(timestamps, query.direction), query)
@@ -197,51 +197,51 @@ class _Search:
         # A range whose accounts are not known, and how many to count in the next steps.
         self._range = accounts if isinstance(accounts, Bounds) else None
         self._counts = list(_MAX_ACCOUNTS)
-        self._rest = selection.timestamps
+        self._unread = selection.timestamps
         self._rows: list[FullTransaction] = []
-        self._number = max(_FEW_OF_MACHINES if is_distributed() else _FEW, 2 * query.limit)
+        self._number = max(_MIN_DISTRIBUTED_ROWS if is_distributed() else _MIN_ROWS, 2 * query.limit)
 
     def run(self) -> tuple[list[FullTransaction], int | None]:
         # A link can't move on from an excluded value.
-        whole = 0.0 if self._rest.unequal else budget.total()
-        page, longest = self._rows, budget.share()
-        reached: int | None = None
-        while not self._rest.empty:
-            began = time.monotonic()
-            if reached is None:
+        total = 0.0 if self._unread.unequal else budget.total()
+        page, max_seconds = self._rows, budget.share()
+        seen_until: int | None = None
+        while not self._unread.empty:
+            started_at = time.monotonic()
+            if seen_until is None:
                 # The accounts' rows: for most requests these fill the page.
                 step = self._first(self._plan.sides[0])
-            elif not whole:
-                step = self._following()
+            elif not total:
+                step = self._next_step()
             else:
                 try:
-                    with budget.limited(longest):
-                        step = self._following()
+                    with budget.limited(max_seconds):
+                        step = self._next_step()
                 except psycopg.errors.QueryCanceled:
                     # On a slow disk, what it has read takes no time again.
-                    if budget.remaining() <= longest:
-                        return page, reached
-                    longest = budget.remaining()
+                    if budget.remaining() <= max_seconds:
+                        return page, seen_until
+                    max_seconds = budget.remaining()
                     continue
             page += step.rows
             if len(page) >= self._query.limit:
                 return page[: self._query.limit], None
             if step.edge is None:
                 break
-            reached = step.edge
-            self._rest = _after(self._rest, reached, descending=self._query.descending)
-            seconds = time.monotonic() - began
-            if whole and budget.remaining() < seconds and not self._rest.empty:
-                return page, reached
-            if not whole or seconds < whole * (_SHORT_OF_MACHINES if is_distributed() else _SHORT):
-                self._number = min(self._number * _GROWTH, _MANY)
+            seen_until = step.edge
+            self._unread = _rest_after(self._unread, seen_until, descending=self._query.descending)
+            seconds = time.monotonic() - started_at
+            if total and budget.remaining() < seconds and not self._unread.empty:
+                return page, seen_until
+            if not total or seconds < total * (_SHORT_DISTRIBUTED if is_distributed() else _SHORT):
+                self._number = min(self._number * _GROWTH, _MAX_ROWS)
         return page, None
 
-    def _following(self) -> _Step:
+    def _next_step(self) -> _Step:
         """Look at the rows of the side that comes farther, or at the times that both sides have."""
-        reached = self._edges()
-        if self._range is not None and None not in reached and self._counts:
-            accounts = accounts_within(self._range, entities=self._selection.entities, most=self._counts[0])
+        side_edges = self._side_edges()
+        if self._range is not None and None not in side_edges and self._counts:
+            accounts = distinct_accounts(self._range, entities=self._selection.entities, most=self._counts[0])
             self._counts.pop(0)
             if accounts == ():
                 return _Step([], None)
@@ -249,80 +249,80 @@ class _Search:
                 self._range = None
                 self._plan = sides_of(self._selection, accounts)
                 if self._plan.direct:
-                    return _Step(_at_once(self._plan.sides[0], self._rest, self._query), None)
-                reached = self._edges()
-        if (step := self._meetings(reached)) is not None:
+                    return _Step(_read_side(self._plan.sides[0], self._unread, self._query), None)
+                side_edges = self._side_edges()
+        if (step := self._intersect(side_edges)) is not None:
             return step
-        farthest = self._farthest(reached)
-        return self._up_to(self._plan.sides[farthest], reached[farthest])
+        index = self._farthest_side(side_edges)
+        return self._step_until(self._plan.sides[index], side_edges[index])
 
-    def _farthest(self, reached: Sequence[int | None]) -> int:
+    def _farthest_side(self, side_edges: Sequence[int | None]) -> int:
         """Return which side comes farthest."""
-        if None in reached:
-            return reached.index(None)
-        edges = [edge for edge in reached if edge is not None]
+        if None in side_edges:
+            return side_edges.index(None)
+        edges = [edge for edge in side_edges if edge is not None]
         return edges.index(min(edges) if self._query.descending else max(edges))
 
-    def _meetings(self, reached: Sequence[int | None]) -> _Step | None:
+    def _intersect(self, side_edges: Sequence[int | None]) -> _Step | None:
         """Look for times that both sides have, unless one of them comes much farther."""
         descending = self._query.descending
-        edges = [edge for edge in reached if edge is not None]
+        edges = [edge for edge in side_edges if edge is not None]
         if not all(side.by_index for side in self._plan.sides) or len(self._plan.sides) == 1:
             return None
-        if len(edges) < len(reached):
-            if not edges or self._number <= _FEW_PROBES:
+        if len(edges) < len(side_edges):
+            if not edges or self._number <= _MIN_PROBED_ROWS:
                 return None
-            edges.append(self._end())
-        start = self._rest.upper if descending else self._rest.lower
+            edges.append(self._last_timestamp())
+        start = self._unread.upper if descending else self._unread.lower
         far, near = (min(edges), max(edges)) if descending else (max(edges), min(edges))
-        if start is None or abs(start - near) * _AS_COMMON < abs(start - far):
+        if start is None or abs(start - near) * _MAX_RATIO < abs(start - far):
             return None
-        window = Window(_until(self._rest, near, descending=descending), self._query.direction)
-        one, other = self._plan.sides
+        window = Window(_bounds_until(self._unread, near, descending=descending), self._query.direction)
+        left, right = self._plan.sides
         if is_distributed():
             return _Step(
-                distributed.meetings(one, other, window, self._query._replace(limit=self._limit)), near
+                distributed.intersect(left, right, window, self._query._replace(limit=self._limit)), near
             )
-        return _Step(_page(meetings(one, other, window, self._limit), self._query, window.bounds), near)
+        return _Step(_page(intersect(left, right, window, self._limit), self._query, window.bounds), near)
 
-    def _end(self) -> int:
+    def _last_timestamp(self) -> int:
         """Return the last time there is."""
         last: int
         ((last,),) = fetch(
             f"select consensus_timestamp from transaction "
             f"order by consensus_timestamp {'asc' if self._query.descending else 'desc'} limit 1"
         )
-        bound = self._rest.lower if self._query.descending else self._rest.upper
+        bound = self._unread.lower if self._query.descending else self._unread.upper
         if bound is None:
             return last
         return max(last, bound) if self._query.descending else min(last, bound)
 
-    def _edges(self) -> list[int | None]:
+    def _side_edges(self) -> list[int | None]:
         """Return how far each side comes by looking at the same number of rows; None for all the way."""
-        window = Window(self._rest, self._query.direction)
+        window = Window(self._unread, self._query.direction)
         if is_distributed():
             return [distributed.edge(side, window, self._number) for side in self._plan.sides]
         edges = [side.edge(window, self._number) for side in self._plan.sides]
         statement = "select " + ", ".join(f"({edge.text})" for edge in edges)
-        ((*reached,),) = fetch(statement, [value for edge in edges for value in edge.values])
-        return reached
+        ((*side_edges,),) = fetch(statement, [value for edge in edges for value in edge.values])
+        return side_edges
 
     def _first(self, side: Side) -> _Step:
         """Look at a number of a side's rows."""
-        window = Window(self._rest, self._query.direction)
+        window = Window(self._unread, self._query.direction)
         if is_distributed():
-            return self._up_to(side, distributed.edge(side, window, self._number))
-        return _step(side, self._rest, self._query, side.edge(window, self._number))
+            return self._step_until(side, distributed.edge(side, window, self._number))
+        return _step(side, self._unread, self._query, side.edge(window, self._number))
 
-    def _up_to(self, side: Side, reached: int | None) -> _Step:
+    def _step_until(self, side: Side, edge: int | None) -> _Step:
         """Look at a side's rows up to a known time, or all of them."""
         query = self._query._replace(limit=self._limit)
         if not is_distributed():
-            return _step(side, self._rest, query, Sql("select %s::bigint as at", (reached,)))
-        rest = self._rest
-        if reached is not None:
-            rest = _until(rest, reached, descending=query.descending)
-        return _Step(_at_once(side, rest, query), reached)
+            return _step(side, self._unread, query, Sql("select %s::bigint as at", (edge,)))
+        unread = self._unread
+        if edge is not None:
+            unread = _bounds_until(unread, edge, descending=query.descending)
+        return _Step(_read_side(side, unread, query), edge)
 
     @property
     def _limit(self) -> int:
@@ -331,12 +331,12 @@ class _Search:
         return min(self._query.limit, 1 << (missing - 1).bit_length())
 
 
-def _until(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:
+def _bounds_until(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:
     """Return what comes up to a time, in this order."""
     return bounds.between(edge, bounds.upper) if descending else bounds.between(bounds.lower, edge)
 
 
-def _after(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:
+def _rest_after(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:
     """Return what follows a time, in this order."""
     if descending:
         return bounds.between(bounds.lower, edge - 1)

@@ -22,14 +22,14 @@ _INDEXED = Where((f"c.entity_id::bigint <> {_FEE_COLLECTOR}",))
 
 # The index of credits leaves out the accounts of the network itself, as most of their transfers are credits:
 # nodes and collectors get a part of each fee.
-_LAST_OF_NETWORK = 1000
+_LAST_SYSTEM_NUM = 1000
 
 # Of a condition for which rows are looked at, columns are not plain, such that no other index drives.
 _CODES = ", ".join(str(code) for code in sorted(result_codes.SUCCESS))
 _SUCCEEDED = Where((f"(t.result + 0) in ({_CODES})",))
 _FAILED = Where((f"(t.result + 0) not in ({_CODES})",))
 # The side of types and results calls its rows y, and conditions on t are probed.
-_KIND = "transaction y"
+_TYPE_TABLE = "transaction y"
 _FAILED_BY_INDEX = Where((f"y.result not in ({_CODES})",))
 
 
@@ -80,11 +80,11 @@ def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
     bounds = Bounds.combine(others)
     if len(others) == len(comparisons):
         return () if bounds.empty else bounds
-    named = Bounds.combine(comparison for comparison in comparisons if comparison.value is not None)
-    return tuple(sorted(named.equal_within - bounds.unequal))
+    equal_bounds = Bounds.combine(comparison for comparison in comparisons if comparison.value is not None)
+    return tuple(sorted(equal_bounds.equal_within - bounds.unequal))
 
 
-def is_plain(selection: Selection, accounts: Accounts) -> bool:
+def has_single_index(selection: Selection, accounts: Accounts) -> bool:
     """Return whether a list is all of one account, or of one type, or of no other choice."""
     bounds = selection.timestamps
     if selection.credit is not None or bounds.equal or bounds.unequal:
@@ -104,19 +104,19 @@ def is_plain(selection: Selection, accounts: Accounts) -> bool:
 
 def sides_of(selection: Selection, accounts: Accounts) -> Sides:
     """Return the sides of a selection with these accounts."""
-    kind, recheck = _kind(selection), _kind_recheck(selection)
+    types, recheck = _type_stream(selection), _type_recheck(selection)
     succeeded = _SUCCEEDED if selection.succeeded else NOTHING
     if accounts is None and selection.credit is None:
-        side = Side((kind,), succeeded) if kind else Side((Stream(TRANSACTION, "t", recheck=succeeded),))
+        side = Side((types,), succeeded) if types else Side((Stream(TRANSACTION, "t", recheck=succeeded),))
         return Sides((side,), direct=not succeeded.conditions)
-    parties = Side(tuple(_parties(selection, accounts)), recheck)
-    if kind is not None:
-        return Sides((parties, Side((kind,), succeeded + _is_party(selection, accounts))), direct=False)
+    parties = Side(tuple(_party_streams(selection, accounts)), recheck)
+    if types is not None:
+        return Sides((parties, Side((types,), succeeded + _where_party(selection, accounts))), direct=False)
     simple = isinstance(accounts, tuple) and _FEE_COLLECTOR not in accounts and not recheck.conditions
     return Sides((parties,), simple and selection.credit is None)
 
 
-def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, ...] | None:
+def distinct_accounts(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, ...] | None:
     """Return the ids within bounds that any row names, at most so many; None if there are more."""
     # Each account is one step in the index that begins with it. Indexes:
     # crypto_transfer__entity_id_consensus_timestamp, transaction__payer_account_id_consensus_ns,
@@ -129,27 +129,27 @@ def accounts_within(bounds: Bounds, *, entities: bool, most: int) -> tuple[int, 
     if entities:
         tables.append(("entity_transaction e", "e.entity_id", NOTHING))
     # Ids of the upper half of all shards are negative.
-    within = bounds.between(MIN_INT64 if bounds.lower is None else bounds.lower, bounds.upper)
-    collector = Bounds(within.lower, within.upper, frozenset({_FEE_COLLECTOR}))
+    id_bounds = bounds.between(MIN_INT64 if bounds.lower is None else bounds.lower, bounds.upper)
+    collector = Bounds(id_bounds.lower, id_bounds.upper, frozenset({_FEE_COLLECTOR}))
     accounts = set(collector.equal_within)
     for table, column, where in tables:
-        statement = _distinct(table, column, within, where, most + 1)
+        statement = _distinct(table, column, id_bounds, where, most + 1)
         accounts.update(number for (number,) in fetch(statement.text, statement.values))
         if len(accounts) > most:
             return None
     return tuple(sorted(accounts - bounds.unequal))
 
 
-def _distinct(table: str, column: str, within: Bounds, extra: Where, most: int) -> Sql:
+def _distinct(table: str, column: str, id_bounds: Bounds, extra: Where, most: int) -> Sql:
     """Return a statement of the smallest values of a column, which is the first one of an index."""
     if is_distributed():
-        where = extra + replace(within, unequal=frozenset()).where(column)
+        where = extra + replace(id_bounds, unequal=frozenset()).where(column)
         text = f"""
             select distinct {column}::bigint as id from {table} {where.sql} order by id limit {most:d}
         """
         return Sql(text, where.values)
-    first = extra + replace(within, unequal=frozenset()).where(column)
-    upper = Bounds(upper=within.upper).where(column)
+    first = extra + replace(id_bounds, unequal=frozenset()).where(column)
+    upper = Bounds(upper=id_bounds.upper).where(column)
     following = extra + Where((f"{column} > found.id",)) + upper
     text = f"""
         with recursive found (id) as (
@@ -166,20 +166,20 @@ def _distinct(table: str, column: str, within: Bounds, extra: Where, most: int) 
 # TYPES AND RESULTS
 
 
-def _kind(selection: Selection) -> Stream | None:
+def _type_stream(selection: Selection) -> Stream | None:
     """Return the stream of the types, or of the failures; None if all times are as good."""
     # Indexes: transaction__type_consensus_timestamp (type, consensus_timestamp); of failures
     # transaction__failed_type (type, consensus_timestamp) and transaction__failed (consensus_timestamp).
     types = tuple(dict.fromkeys(selection.types))
     where = _FAILED_BY_INDEX if selection.succeeded is False else NOTHING
     if not types:
-        return Stream(_KIND, "y", where) if where.conditions else None
+        return Stream(_TYPE_TABLE, "y", where) if where.conditions else None
     if len(types) == 1:
-        return Stream(_KIND, "y", where, first="y.type", value=Where(("%s",), types))
-    return Stream(_KIND, "y", where, each=types, first="y.type", value=Where(("one.value",)))
+        return Stream(_TYPE_TABLE, "y", where, first="y.type", value=Where(("%s",), types))
+    return Stream(_TYPE_TABLE, "y", where, each=types, first="y.type", value=Where(("one.value",)))
 
 
-def _kind_recheck(selection: Selection) -> Where:
+def _type_recheck(selection: Selection) -> Where:
     types = Where(("(t.type + 0) = any(%s)",), (list(selection.types),)) if selection.types else NOTHING
     if selection.succeeded is None:
         return types
@@ -189,42 +189,42 @@ def _kind_recheck(selection: Selection) -> Where:
 # ACCOUNTS
 
 
-def _parties(selection: Selection, accounts: Accounts) -> list[Stream]:
+def _party_streams(selection: Selection, accounts: Accounts) -> list[Stream]:
     if isinstance(accounts, tuple):
-        return _streams_of(selection, accounts)
-    return _streams_by_time(selection, accounts)
+        return _account_streams(selection, accounts)
+    return _time_streams(selection, accounts)
 
 
-def _streams_of(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]:
+def _account_streams(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]:
     if not accounts:
         return []
     if selection.credit is False:
-        return _debits_of(accounts, selection.timestamps)
+        return _debit_streams(accounts, selection.timestamps)
     streams = []
     if selection.credit is None:
         # Index: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp).
-        streams.append(_by_account(TRANSACTION, "t.payer_account_id", accounts, recheck=_own(selection)))
+        streams.append(_by_account(TRANSACTION, "t.payer_account_id", accounts, recheck=_is_own(selection)))
         if selection.entities:
             # Index: the primary key (entity_id, consensus_timestamp). The table has types and results, too.
             streams.append(_by_account("entity_transaction t", "t.entity_id", accounts))
-    streams += _transfers_of(accounts, _sign(selection.credit, "c"))
+    streams += _transfer_streams(accounts, _sign(selection.credit, "c"))
     # Index: token_transfer__account_timestamp (account_id, consensus_timestamp).
     recheck = _sign(selection.credit, "k")
     streams.append(_by_account("token_transfer k", "k.account_id", accounts, recheck=recheck))
     return streams
 
 
-def _transfers_of(accounts: tuple[int, ...], sign: Where) -> list[Stream]:
+def _transfer_streams(accounts: tuple[int, ...], sign: Where) -> list[Stream]:
     """Return the streams of transfers of hbar to accounts, or of all transfers."""
     streams = []
     others = tuple(account for account in accounts if account != _FEE_COLLECTOR)
     if sign.conditions:
-        people = tuple(account for account in others if account > _LAST_OF_NETWORK)
-        others = tuple(account for account in others if account <= _LAST_OF_NETWORK)
-        if people:
+        users = tuple(account for account in others if account > _LAST_SYSTEM_NUM)
+        others = tuple(account for account in others if account <= _LAST_SYSTEM_NUM)
+        if users:
             # Index: crypto_transfer__credit (entity_id, consensus_timestamp).
-            where = sign + Where((f"c.entity_id > {_LAST_OF_NETWORK}",))
-            streams.append(_by_account("crypto_transfer c", "c.entity_id", people, where=_INDEXED + where))
+            where = sign + Where((f"c.entity_id > {_LAST_SYSTEM_NUM}",))
+            streams.append(_by_account("crypto_transfer c", "c.entity_id", users, where=_INDEXED + where))
     if others:
         # Index: crypto_transfer__entity_id_consensus_timestamp (entity_id, consensus_timestamp).
         streams.append(_by_account("crypto_transfer c", "c.entity_id", others, where=_INDEXED, recheck=sign))
@@ -235,7 +235,7 @@ def _transfers_of(accounts: tuple[int, ...], sign: Where) -> list[Stream]:
     return streams
 
 
-def _debits_of(accounts: tuple[int, ...], times: Bounds) -> list[Stream]:
+def _debit_streams(accounts: tuple[int, ...], times: Bounds) -> list[Stream]:
     """Return the streams of what accounts pay: nearly all they pay for, and what others take from them.
 
     Nodes and those who collect fees hardly ever pay; their other transfers are not looked at.
@@ -243,26 +243,26 @@ def _debits_of(accounts: tuple[int, ...], times: Bounds) -> list[Stream]:
     # Indexes: transaction__payer_account_id_consensus_ns (payer_account_id, consensus_timestamp),
     # crypto_transfer__debit_of_others (entity_id, consensus_timestamp), token_transfer__debit_of_others
     # (account_id, consensus_timestamp).
-    own = Where(
+    has_own_debit = Where(
         (
             f"({_exists('crypto_transfer c', 'c.entity_id = t.payer_account_id and c.amount < 0', times)} "
             f"or {_exists('token_transfer k', 'k.account_id = t.payer_account_id and k.amount < 0', times)})",
         )
     )
-    of_others = "{0}.amount < 0 and {1} <> {0}.payer_account_id"
+    taken_by_others = "{0}.amount < 0 and {1} <> {0}.payer_account_id"
     return [
-        _by_account(TRANSACTION, "t.payer_account_id", accounts, recheck=own),
+        _by_account(TRANSACTION, "t.payer_account_id", accounts, recheck=has_own_debit),
         _by_account(
             "crypto_transfer c",
             "c.entity_id",
             accounts,
-            where=Where((of_others.format("c", "c.entity_id"),)),
+            where=Where((taken_by_others.format("c", "c.entity_id"),)),
         ),
         _by_account(
             "token_transfer k",
             "k.account_id",
             accounts,
-            where=Where((of_others.format("k", "k.account_id"),)),
+            where=Where((taken_by_others.format("k", "k.account_id"),)),
         ),
     ]
 
@@ -281,28 +281,28 @@ def _by_account(
     return Stream(table, alias, Where((f"{column} = one.value",)) + where, recheck, accounts)
 
 
-def _streams_by_time(selection: Selection, accounts: Bounds | None) -> list[Stream]:
+def _time_streams(selection: Selection, accounts: Bounds | None) -> list[Stream]:
     """Return the streams of all times, whose accounts are looked at. Indexes: those by time alone."""
     streams = []
     if selection.credit is None:
-        recheck = _within(accounts, "t.payer_account_id") + _own(selection)
+        recheck = _unindexed(accounts, "t.payer_account_id") + _is_own(selection)
         streams.append(Stream(TRANSACTION, "t", recheck=recheck))
         if selection.entities:
             # Index: entity_transaction__consensus_timestamp.
-            streams.append(Stream("entity_transaction t", "t", recheck=_within(accounts, "t.entity_id")))
+            streams.append(Stream("entity_transaction t", "t", recheck=_unindexed(accounts, "t.entity_id")))
     for table, column in (("crypto_transfer c", "c.entity_id"), ("token_transfer k", "k.account_id")):
         alias = column[0]
-        recheck = _within(accounts, column) + _sign(selection.credit, alias)
+        recheck = _unindexed(accounts, column) + _sign(selection.credit, alias)
         streams.append(Stream(table, alias, recheck=recheck))
     return streams
 
 
-def _within(accounts: Bounds | None, column: str) -> Where:
+def _unindexed(accounts: Bounds | None, column: str) -> Where:
     """Return the condition on an account, such that no index by account is used for it."""
     return NOTHING if accounts is None else accounts.where(f"({column} + 0)")
 
 
-def _own(selection: Selection) -> Where:
+def _is_own(selection: Selection) -> Where:
     return Where(
         ("(t.nonce = 0 or t.parent_consensus_timestamp is not null or t.type = any(%s))",),
         (list(selection.preceding),),
@@ -313,31 +313,31 @@ def _sign(credit: bool | None, alias: str) -> Where:
     return NOTHING if credit is None else Where((f"{alias}.amount {'>' if credit else '<'} 0",))
 
 
-def _is_party(selection: Selection, accounts: Accounts) -> Where:
+def _where_party(selection: Selection, accounts: Accounts) -> Where:
     """Return the condition that accounts take part in transaction t, the cheapest of its probes first.
 
     Scalar sub-selects with a limit: PostgreSQL might hash the whole table for `exists` within `or`.
     """
-    parts: list[Where] = []
+    conditions: list[Where] = []
     if selection.credit is None:
-        payer = _among(accounts, "(t.payer_account_id + 0)") + _own(selection)
-        parts.append(Where((" and ".join(payer.conditions),), payer.values))
+        payer = _where_account(accounts, "(t.payer_account_id + 0)") + _is_own(selection)
+        conditions.append(Where((" and ".join(payer.conditions),), payer.values))
     for table, column in (("crypto_transfer c", "c.entity_id"), ("token_transfer k", "k.account_id")):
-        condition = _among(accounts, column) + _sign(selection.credit, column[0])
+        condition = _where_account(accounts, column) + _sign(selection.credit, column[0])
         exists = _exists(table, " and ".join(condition.conditions), selection.timestamps)
-        parts.append(Where((exists,), condition.values))
+        conditions.append(Where((exists,), condition.values))
     if selection.credit is None and selection.entities:
-        condition = _among(accounts, "e.entity_id")
+        condition = _where_account(accounts, "e.entity_id")
         if is_distributed():
-            parts.append(_distributed_named(condition))
+            conditions.append(_distributed_where_named(condition))
         else:
             exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
-            parts.append(Where((exists,), condition.values))
-    text = " or ".join(f"({part.conditions[0]})" for part in parts)
-    return Where((f"({text})",), tuple(value for part in parts for value in part.values))
+            conditions.append(Where((exists,), condition.values))
+    text = " or ".join(f"({alternative.conditions[0]})" for alternative in conditions)
+    return Where((f"({text})",), tuple(value for alternative in conditions for value in alternative.values))
 
 
-def _distributed_named(condition: Where) -> Where:
+def _distributed_where_named(condition: Where) -> Where:
     """Return the condition that a row of entity_transaction names transaction t.
 
     These rows are with their entity, not with the payer, so they are looked up by times that are known.
@@ -348,10 +348,10 @@ def _distributed_named(condition: Where) -> Where:
     return Where((f"t.consensus_timestamp in ({among})",), where.values)
 
 
-def _among(accounts: Accounts, column: str) -> Where:
+def _where_account(accounts: Accounts, column: str) -> Where:
     if isinstance(accounts, tuple):
         return compare(column, [Comparison("eq", account) for account in accounts])
-    return _within(accounts, column)
+    return _unindexed(accounts, column)
 
 
 def _exists(tables: str, condition: str, times: Bounds) -> str:

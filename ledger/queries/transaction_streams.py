@@ -16,10 +16,10 @@ TRANSACTION = "transaction t"
 NOTHING = Where()
 
 # A step looks at so many rows of each value at least: to find where they end costs as much as reading a few.
-_MIN_OF_EACH = 8
+_MIN_ROWS_PER_VALUE = 8
 
 # Before all times.
-_FIRST = 0
+_MIN_TIMESTAMP = 0
 
 
 class Sql(NamedTuple):
@@ -38,8 +38,8 @@ class Window(NamedTuple):
         """Return the conditions; with `edge` the time also ends where the statement's `edge` says."""
         where = self.bounds.where(column)
         if self.edge:
-            operator, otherwise = (">=", _FIRST) if self.direction == "desc" else ("<=", MAX_INT64)
-            where += Where((f"{column} {operator} coalesce((select at from edge), {otherwise})",))
+            operator, default = (">=", _MIN_TIMESTAMP) if self.direction == "desc" else ("<=", MAX_INT64)
+            where += Where((f"{column} {operator} coalesce((select at from edge), {default})",))
         return where
 
     def rows(self, first: str, value: Where, column: str) -> Where:
@@ -48,15 +48,15 @@ class Window(NamedTuple):
         Only an index that begins with both columns has rows in their order. Of a plain equality PostgreSQL
         may think that so many rows have the value that all rows in the order of time are as good.
         """
-        lower = _FIRST if self.bounds.lower is None else self.bounds.lower
+        lower = _MIN_TIMESTAMP if self.bounds.lower is None else self.bounds.lower
         upper = MAX_INT64 if self.bounds.upper is None else self.bounds.upper
-        ends = ["%s", "%s"]
+        placeholders = ["%s", "%s"]
         if self.edge:
             end = 0 if self.direction == "desc" else 1
-            ends[end] = f"coalesce((select at from edge), {ends[end]})"
+            placeholders[end] = f"coalesce((select at from edge), {placeholders[end]})"
         pairs = tuple(
             f"({first}, {column}) {operator} ({value.conditions[0]}, {end})"
-            for operator, end in zip((">=", "<="), ends, strict=True)
+            for operator, end in zip((">=", "<="), placeholders, strict=True)
         )
         where = Where(pairs, (*value.values, lower, *value.values, min(upper, MAX_INT64)))
         where += replace(self.bounds, lower=None, upper=None).where(column)
@@ -93,7 +93,7 @@ class Stream:
             # Plain columns, so that a partial index of the conditions has the answer.
             conditions = recheck.and_sql.replace("(t.result + 0)", "t.result")
             recheck = Where((f"({probe}{conditions} limit 1)",), recheck.values)
-        where = self.where + self.within(window) + self.recheck + recheck
+        where = self.where + self.window_condition(window) + self.recheck + recheck
         distinct = "" if self.table.startswith("transaction ") else "distinct"
         text = f"""
             select {distinct} {self.time} from {self.table} {where.sql}
@@ -109,18 +109,18 @@ class Stream:
 
     def all(self, window: Window) -> Sql:
         """Return a statement of the times of all rows of a window, whatever they are to be looked at for."""
-        where = self.where + self.within(window)
+        where = self.where + self.window_condition(window)
         text = f"select {self.time} from {self.table} {where.sql}"
         if self.each is None:
             return Sql(text, where.values)
         text = f"select part.consensus_timestamp from {self._lateral(text)}"
         return Sql(text, (list(self.each), *where.values))
 
-    def nth(self, window: Window, number: int) -> Sql:
+    def row_at_offset(self, window: Window, number: int) -> Sql:
         """Return a statement of the time of the row after so many, of each stream that has one."""
-        where = self.where + self.within(window)
+        where = self.where + self.window_condition(window)
         if self.each is not None:
-            number = max(_MIN_OF_EACH, number >> (len(self.each) - 1).bit_length())
+            number = max(_MIN_ROWS_PER_VALUE, number >> (len(self.each) - 1).bit_length())
         text = f"""
             select {self.time} as at from {self.table} {where.sql}
             order by {self.order(window)} offset {number:d} limit 1
@@ -129,7 +129,7 @@ class Stream:
             return Sql(f"({text})", where.values)
         return Sql(f"(select at from {self._lateral(text)})", (list(self.each), *where.values))
 
-    def within(self, window: Window) -> Where:
+    def window_condition(self, window: Window) -> Where:
         """Return the condition of the window."""
         return window.rows(self.first, self.value, self.time) if self.first else window.where(self.time)
 
@@ -158,34 +158,34 @@ class Side:
     def keys(self, window: Window, limit: int) -> Sql:
         """Return a statement of the first times of the side's transactions that are in the list."""
         parts = [stream.keys(window, self.recheck, limit) for stream in self.streams]
-        return joined(" union ", [Sql(f"({part.text})", part.values) for part in parts])
+        return concat(" union ", [Sql(f"({part.text})", part.values) for part in parts])
 
     def edge(self, window: Window, number: int) -> Sql:
         """Return a statement of the time that is reached by looking at so many rows of a stream, or null."""
-        rows = joined(" union all ", [stream.nth(window, number) for stream in self.streams])
+        rows = concat(" union all ", [stream.row_at_offset(window, number) for stream in self.streams])
         nearest = "max" if window.direction == "desc" else "min"
         return Sql(f"select {nearest}(at) as at from ({rows.text}) nth", rows.values)
 
 
-def meetings(one: Side, other: Side, window: Window, limit: int) -> Sql:
+def intersect(left: Side, right: Side, window: Window, limit: int) -> Sql:
     """Return a statement of the first times of transactions of both sides within a window.
 
     This reads the indexes of both, and looks at no transaction but those that are in both.
     """
-    times = [joined(" union all ", [stream.all(window) for stream in side.streams]) for side in (one, other)]
-    both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    recheck = other.recheck
+    times = [concat(" union all ", [stream.all(window) for stream in side.streams]) for side in (left, right)]
+    intersected = concat(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
+    recheck = right.recheck
     text = f"""
-        select consensus_timestamp from ({both.text}) met
+        select consensus_timestamp from ({intersected.text}) met
         where (
             select true from {TRANSACTION} where t.consensus_timestamp = met.consensus_timestamp
             {and_months(window.bounds, "t.consensus_timestamp")} {recheck.and_sql} limit 1
         )
         order by consensus_timestamp {window.direction} limit {limit:d}
     """
-    return Sql(text, (*both.values, *recheck.values))
+    return Sql(text, (*intersected.values, *recheck.values))
 
 
-def joined(separator: str, parts: Sequence[Sql]) -> Sql:
+def concat(separator: str, parts: Sequence[Sql]) -> Sql:
     text = separator.join(part.text for part in parts)
     return Sql(text, tuple(value for part in parts for value in part.values))

@@ -10,9 +10,9 @@ from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
     accounts_of_key,
     bounds_of,
-    ends_of,
+    is_narrow,
     is_selective,
-    names_few,
+    min_max,
 )
 from ledger.queries.balances import Window
 from mirror.core.db.distribution import is_distributed
@@ -65,7 +65,7 @@ Holdings = tuple[list[Holding], int | None]
 def holders_now(selection: Holders, query: Query) -> Holdings:
     """Return a page of the accounts associated with the token, with the time of each balance."""
     ids = bounds_of(selection.accounts)
-    if selection.public_key is None and (not selection.balances or names_few(ids)):
+    if selection.public_key is None and (not selection.balances or is_narrow(ids)):
         return _fetched(_holders(selection, None, query), selection, query), None
     # Index: token_account__token_balance_account (token_id, balance, account_id).
     candidates = _candidates("token_account", selection.token_condition, selection)
@@ -95,7 +95,7 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
         lambda window: _fetched(_holders(selection, window, query), selection, query),
         ids,
         query,
-        ends=lambda: ends_of("token_account", "account_id", selection.token_condition),
+        ends=lambda: min_max("token_account", "account_id", selection.token_condition),
         first=FIRST_IDS,
     )
 
@@ -139,13 +139,13 @@ def _having_key(selection: Holders) -> Where:
 # AT A TIME
 
 
-def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
+def holders_at(selection: Holders, snapshot: Window, query: Query) -> Holdings:
     """Return a page of the accounts in the window's snapshots, each with the balance of its latest row."""
-    rows = selection.token_condition + at.rows
+    rows = selection.token_condition + snapshot.rows
     ids = bounds_of(selection.accounts)
     if selection.public_key is None and not selection.balances:
         return _fetched(_known_holders(selection, rows, query), selection, query), None
-    if candidates := _candidates_at(selection, at):
+    if candidates := _candidates_at(selection, snapshot):
         # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), for one
         # account at a time.
         among = selection.among("id")
@@ -163,18 +163,18 @@ def holders_at(selection: Holders, at: Window, query: Query) -> Holdings:
     def read(window: Bounds | None) -> list[Holding]:
         return _fetched(_latest_within(selection, rows, window, query), selection, query)
 
-    if names_few(ids):
+    if is_narrow(ids):
         return read(None), None
     # Index: the same.
-    return walk(read, ids, query, ends=lambda: ends_of("token_balance", "account_id", rows), first=FIRST_IDS)
+    return walk(read, ids, query, ends=lambda: min_max("token_balance", "account_id", rows), first=FIRST_IDS)
 
 
-def _candidates_at(selection: Holders, at: Window) -> Statement | None:
-    if selection.public_key is None and names_few(bounds_of(selection.accounts)):
+def _candidates_at(selection: Holders, snapshot: Window) -> Statement | None:
+    if selection.public_key is None and is_narrow(bounds_of(selection.accounts)):
         return None
     # Index: token_balance__token_balance_account (token_id, balance, account_id), in the snapshots of the
     # month, among which a later one may have replaced the balance.
-    return _candidates("token_balance", selection.token_condition + at.rows_of_month, selection)
+    return _candidates("token_balance", selection.token_condition + snapshot.month_rows, selection)
 
 
 def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query: Query) -> Statement:

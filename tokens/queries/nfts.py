@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from ledger.queries.account_pages import ends_of
+from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
@@ -45,7 +45,7 @@ def nfts(
         return fetch(f"{_NFT} {where.sql} {end}", (token_id, *where.values))
 
     def ends() -> tuple[int, int] | None:
-        return ends_of("nft", "serial_number", of_token)
+        return min_max("nft", "serial_number", of_token)
 
     if all(operator == "eq" for operator, _ in owners):
         return read(Bounds()), None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db import models
 
 from ledger.models import CustomFee, Entity
-from ledger.queries.account_pages import ends_of, entities_of_keys, is_selective
+from ledger.queries.account_pages import entities_of_keys, is_selective, min_max
 from ledger.queries.versions_at import latest_version
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
@@ -124,7 +124,7 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
         read,
         Bounds.combine(selection.tokens),
         query,
-        ends=lambda: ends_of("token", "token_id"),
+        ends=lambda: min_max("token", "token_id"),
         first=FIRST_IDS,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ledger.queries.transaction_sides import TIMES
-from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, joined
+from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, concat
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Where, fetch
@@ -18,7 +18,7 @@ from mirror.core.db.sql.query import Query
 Key = tuple[int, int]  # consensus timestamp and payer
 
 # So many values have a statement each, which an index has in the order of time. More have one together.
-_MAX_APART = 4
+_MAX_STREAMS = 4
 
 # So many blocks are looked at for the number of their transactions.
 _MAX_BLOCKS = 1000
@@ -32,12 +32,12 @@ def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
         (NOTHING, "") if TIMES in side.recheck.values else (side.recheck, f"limit {query.limit:d}")
     )
     for stream in side.streams:
-        for part in _parts(stream):
+        for part in _split(stream):
             statement = _keys(part, window, recheck, limit)
             keys.update(fetch(statement.text, statement.values))
     first = sorted(keys, reverse=query.descending)
     if recheck is not side.recheck:
-        first = _meeting(side.recheck, first, window, query)
+        first = _matching(side.recheck, first, window, query)
     return _rows(first[: query.limit], window.bounds, query)
 
 
@@ -53,10 +53,10 @@ def edge(side: Side, window: Window, number: int) -> int | None:
             if at is not None:
                 times.append(at)
                 continue
-        parts = _parts(stream)
-        offset = max(1, number >> (len(parts) - 1).bit_length())
-        for part in parts:
-            where = part.where + part.within(window)
+        streams = _split(stream)
+        offset = max(1, number >> (len(streams) - 1).bit_length())
+        for part in streams:
+            where = part.where + part.window_condition(window)
             statement = f"""
                 select {part.time} from {part.table} {where.sql}
                 order by {part.order(window)} offset {offset:d} limit 1
@@ -81,26 +81,26 @@ def _edge_by_blocks(window: Window, number: int) -> int | None:
         where.values,
     )
     seen = 0
-    for place, (start, end, count) in enumerate(rows, 1):
+    for block_count, (start, end, count) in enumerate(rows, 1):
         seen += count or 0
-        if seen >= number or place == _MAX_BLOCKS:
+        if seen >= number or block_count == _MAX_BLOCKS:
             if window.direction == "desc":
                 return int(start) if bounds.lower is None else max(start, bounds.lower)
             return int(end) if bounds.upper is None else min(end, bounds.upper)
     return None
 
 
-def meetings(one: Side, other: Side, window: Window, query: Query) -> list[FullTransaction]:
+def intersect(left: Side, right: Side, window: Window, query: Query) -> list[FullTransaction]:
     """Return the first transactions of both sides within a window."""
     times = [
-        joined(" union all ", [_all(stream, window) for stream in side.streams]) for side in (one, other)
+        concat(" union all ", [_all(stream, window) for stream in side.streams]) for side in (left, right)
     ]
-    both = joined(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    keys = [(timestamp, payer) for timestamp, payer in fetch(both.text, both.values)]
-    return _rows(_meeting(other.recheck, keys, window, query), window.bounds, query)
+    intersected = concat(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
+    keys = [(timestamp, payer) for timestamp, payer in fetch(intersected.text, intersected.values)]
+    return _rows(_matching(right.recheck, keys, window, query), window.bounds, query)
 
 
-def _meeting(recheck: Where, keys: Sequence[Key], window: Window, query: Query) -> list[Key]:
+def _matching(recheck: Where, keys: Sequence[Key], window: Window, query: Query) -> list[Key]:
     """Return the first of the transactions that meet conditions."""
     if not keys:
         return []
@@ -138,7 +138,7 @@ def _keys(stream: Stream, window: Window, recheck: Where, limit: str) -> Sql:
         probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {stream.time}"
         probe += f" and t.payer_account_id = {payer}" + and_months(window.bounds, "t.consensus_timestamp")
         recheck = Where((f"({probe}{recheck.and_sql} limit 1)",), recheck.values)
-    where = stream.where + stream.within(window) + stream.recheck + recheck
+    where = stream.where + stream.window_condition(window) + stream.recheck + recheck
     distinct = "" if stream.table.startswith("transaction ") else "distinct"
     text = f"""
         select {distinct} {stream.time}, {payer} from {stream.table} {where.sql}
@@ -150,29 +150,29 @@ def _keys(stream: Stream, window: Window, recheck: Where, limit: str) -> Sql:
 def _all(stream: Stream, window: Window) -> Sql:
     """Return a statement of the times of all rows of a window, with their payers."""
     statements = []
-    for part in _parts(stream):
-        where = part.where + part.within(window)
+    for part in _split(stream):
+        where = part.where + part.window_condition(window)
         text = f"select {part.time}, {part.alias}.payer_account_id from {part.table} {where.sql}"
         statements.append(Sql(text, where.values))
-    return joined(" union all ", statements)
+    return concat(" union all ", statements)
 
 
-def _parts(stream: Stream) -> list[Stream]:
+def _split(stream: Stream) -> list[Stream]:
     """Return streams of one value each, or of any of many, as machines can't join each other's rows."""
     values = stream.each
     if values is None:
         return [stream]
-    if len(values) <= _MAX_APART:
+    if len(values) <= _MAX_STREAMS:
         return [
-            replace(stream, where=_named(stream.where, text), value=_named(stream.value, text), each=None)
+            replace(stream, where=_bind(stream.where, text), value=_bind(stream.value, text), each=None)
             for text in (f"{value:d}" for value in values)
         ]
-    anyone = f"any(array[{', '.join(f'{value:d}' for value in values)}]::bigint[])"
-    where = _named(stream.where, anyone)
+    any_value = f"any(array[{', '.join(f'{value:d}' for value in values)}]::bigint[])"
+    where = _bind(stream.where, any_value)
     if stream.first:
-        where += Where((f"{stream.first} = {anyone}",))
+        where += Where((f"{stream.first} = {any_value}",))
     return [replace(stream, where=where, value=Where(), first="", each=None)]
 
 
-def _named(where: Where, value: str) -> Where:
+def _bind(where: Where, value: str) -> Where:
     return Where(tuple(condition.replace("one.value", value) for condition in where.conditions), where.values)
