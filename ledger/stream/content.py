@@ -13,8 +13,8 @@ MAX_CONTENT = 256 * 1024 * 1024
 
 # A zstd block has at least 3 bytes and expands to at most 128 KiB, a byte of gzip to 1,032: steps of so many
 # bytes bound the output.
-_STEPS = {"gzip": 16 << 10, "zstd": 1 << 10}
-_KINDS = {"gz": "gzip", "zstd": "zstd", "zst": "zstd"}
+_CHUNK_BYTES = {"gzip": 16 << 10, "zstd": 1 << 10}
+_CODECS = {"gz": "gzip", "zstd": "zstd", "zst": "zstd"}
 _GZIP = 16 + zlib.MAX_WBITS
 _ZSTD_MAX_WINDOW = 1 << 27
 
@@ -42,38 +42,38 @@ def content_of(name: FileName, data: bytes, *, most: int = 0) -> bytes:
         raise damaged(name.name, "the file is empty")
     if name.compressor == "":
         return data
-    kind = _KINDS.get(name.compressor)
-    if kind is None:
+    codec = _CODECS.get(name.compressor)
+    if codec is None:
         raise StreamFileError(
             name.name,
             0,
             f"compressed by {name.compressor}, which is not supported",
             "Store it with gzip (.gz), zstd (.zstd) or as it is.",
         )
-    return _decompressed(kind, name.name, data, most)
+    return _decompressed(codec, name.name, data, most)
 
 
-def _decompressed(kind: str, file: str, data: bytes, most: int) -> bytes:
+def _decompressed(codec: str, file: str, data: bytes, most: int) -> bytes:
     decompressor: Any = (
         zlib.decompressobj(_GZIP)
-        if kind == "gzip"
+        if codec == "gzip"
         else zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).decompressobj()
     )
-    pieces: list[bytes] = []
+    chunks: list[bytes] = []
     length = position = 0
     while position < len(data) and not decompressor.eof:
         try:
-            piece = decompressor.decompress(data[position : position + _STEPS[kind]])
+            chunk = decompressor.decompress(data[position : position + _CHUNK_BYTES[codec]])
         except (zlib.error, zstandard.ZstdError) as error:
-            raise damaged(file, f"broken {kind} data ({error})", position) from error
-        position += _STEPS[kind]
-        pieces.append(piece)
-        length += len(piece)
+            raise damaged(file, f"broken {codec} data ({error})", position) from error
+        position += _CHUNK_BYTES[codec]
+        chunks.append(chunk)
+        length += len(chunk)
         if length > most:
             raise StreamFileError(file, len(data), f"unfolds to more than {most} bytes")
     if not decompressor.eof:
-        raise damaged(file, f"the file ends inside its {kind} data", len(data))
+        raise damaged(file, f"the file ends inside its {codec} data", len(data))
     extra = len(decompressor.unused_data) + max(0, len(data) - position)
     if extra:
-        raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the {kind} data")
-    return b"".join(pieces)
+        raise StreamFileError(file, len(data) - extra, f"{extra} bytes follow the end of the {codec} data")
+    return b"".join(chunks)

@@ -90,7 +90,7 @@ class BlockNodeSource:
         node = self._choice.node
         try:
             block = self._subscription.next(seconds)
-            if block is None and self._subscription.is_quiet:
+            if block is None and self._subscription.is_overdue:
                 block = self._late_block(node, self._subscription)
             elif block is None:
                 self._require_no_stall(node, self._subscription)
@@ -109,13 +109,13 @@ class BlockNodeSource:
         self._is_live = latency is not None and latency < _LIVE_SECONDS
         self._latency = latency if self._is_live else None
         if latency is None:
-            self.scheduler.missed(node)
+            self.scheduler.not_measured(node)
         self._returned_at = time.monotonic()
         return block
 
     def reject(self, reason: str = "") -> None:
         if self._choice:
-            self.scheduler.distrust(self._choice.node)
+            self.scheduler.reset_latency(self._choice.node)
             warned = self._choice.node.name, _NUMBERS.sub("", reason)
             if warned not in self._warned:
                 self._warned.add(warned)
@@ -182,13 +182,13 @@ class BlockNodeSource:
         if available.has(number):
             # It may have arrived just now.
             block = subscription.next(self._limits.status_seconds)
-            if block is None and subscription.is_quiet:
+            if block is None and subscription.is_overdue:
                 raise BlockNodeStall(
                     node.name, f"the block node has not sent block {number} in time, which it has", waited
                 )
             return block
-        subscription.wait_anew()
-        other = self.scheduler.another_with(number, node)
+        subscription.reset_idle()
+        other = self.scheduler.other_node_with(number, node)
         if other and self.scheduler.is_active(other):
             log.info("block_node_left", node=node.name, sooner=other.name)
             self._close_subscription()
@@ -204,7 +204,7 @@ class BlockNodeSource:
             return
         is_first_check = self._next_stall_check - STALL_SECONDS < self._requested_at
         self._next_stall_check = now + STALL_SECONDS
-        if other := self.scheduler.another_with(subscription.number, node):
+        if other := self.scheduler.other_node_with(subscription.number, node):
             raise BlockNodeStall(
                 node.name,
                 f"the block node has sent nothing for {subscription.idle:.0f} s, while {other.name} has "
@@ -256,7 +256,7 @@ class BlockNodeSource:
         return choice.node if choice and self._is_live else None
 
     def _poll(self, node: BlockNode) -> StatusRequest:
-        return self._client(node).ask(self._limits.status_seconds)
+        return self._client(node).poll(self._limits.status_seconds)
 
     def _client(self, node: BlockNode) -> BlockNodeClient:
         with self._lock:

@@ -64,7 +64,7 @@ def _bucket(location: str) -> BlockBucket:
     return BlockBucket(
         block_bucket(location),
         config.value("network"),
-        most_ahead=config.value("importer.downloader.batchSize"),
+        max_prefetch=config.value("importer.downloader.batchSize"),
     )
 
 
@@ -74,15 +74,15 @@ def _block_nodes(nodes: Callable[[], list[BlockNode]]) -> BlockNodeSource:
 
     rules = Rules(
         order=Order(value("type")),
-        most_failures=config.value(_STREAM + "maxSubscribeAttempts"),
+        max_failures=config.value(_STREAM + "maxSubscribeAttempts"),
         readmit_after=config.value(_STREAM + "readmitDelay"),
-        sooner_by=value("rescheduleLatencyThreshold"),
-        change_after=value("minRescheduleInterval"),
-        most_processing=value("maxPostProcessingLatency"),
+        min_latency_gain=value("rescheduleLatencyThreshold"),
+        min_change_seconds=value("minRescheduleInterval"),
+        max_processing=value("maxPostProcessingLatency"),
     )
     measuring = Measuring(
-        every=value("latency.frequency"),
-        most_seconds=value("latency.timeout"),
+        interval=value("latency.frequency"),
+        timeout=value("latency.timeout"),
         backlog=value("latency.backlog"),
     )
     originals = config.value(_BLOCK + "writeFiles") or config.value(_BLOCK + "persistBytes")

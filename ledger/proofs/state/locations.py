@@ -79,9 +79,9 @@ def _open_archive(values: tuple[Any, ...]) -> NodeFolders | None:
 
 @lru_cache(maxsize=1)
 def _published(location: str, values: tuple[Any, ...]) -> NodeFolders | None:
-    layout = replace(configured.stream_layout(Layout), network=_choose("network"))
+    layout = replace(configured.stream_layout(Layout), network=_read_setting("network"))
     try:
-        return NodeFolders(configured.stream_bucket(location, _choose), layout, _ONE_BY_ONE)
+        return NodeFolders(configured.stream_bucket(location, _read_setting), layout, _ONE_BY_ONE)
     except OperatorError as error:
         log.warning("state_proof_location_unusable", reason=str(error))
         return None
@@ -102,10 +102,10 @@ def _own_demo() -> str:
     """Return the folder of the demo network that this node makes; "" if it makes none."""
     elsewhere = any(config.value(_STREAMS + name) for name in _WHERE) or stream_settings.is_named()
     folder = settings.DATA_DIR / settings.DEMO_STREAM
-    return str(folder) if _choose("network") == _DEMO and not elsewhere and folder.is_dir() else ""
+    return str(folder) if _read_setting("network") == _DEMO and not elsewhere and folder.is_dir() else ""
 
 
-def _choose(name: str) -> Any:
+def _read_setting(name: str) -> Any:
     """Return the value of a setting of rest.stateproof.streams, or else of importer.downloader."""
     if name == "timeout":
         return config.value(_STREAMS + "httpOptions.timeout")

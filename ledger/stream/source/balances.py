@@ -89,7 +89,7 @@ class BalanceDownload(Download):
         """Return the file, verified, and the nodes that signed it. Errors: StreamFileError, NoQuorum among
         them.
         """
-        signed = self._signatures_of(Published(published.signature, published.folders), quorum).require()
+        signed = self._collect_signatures(Published(published.signature, published.folders), quorum).require()
 
         def reader(node: int) -> bytes:
             return self.bucket.read(f"{published.folders[node]}/{signed.data_name}")

@@ -14,7 +14,7 @@ from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
 from mirror.core.metrics import ingest
 
 # So many transactions are read ahead, if the blocks to come are like the last one: each takes 4 KB.
-_TRANSACTIONS_AHEAD = 50_000
+_MAX_TRANSACTIONS = 50_000
 
 
 def latest_folder(bucket: Bucket, network: str) -> str:
@@ -22,8 +22,8 @@ def latest_folder(bucket: Bucket, network: str) -> str:
 
     Errors: BucketError, also if there is none.
     """
-    wanted = re.compile(f"{re.escape(network)}(-.+)?")
-    folders = [name for name in bucket.folders() if wanted.fullmatch(name)]
+    pattern = re.compile(f"{re.escape(network)}(-.+)?")
+    folders = [name for name in bucket.folders() if pattern.fullmatch(name)]
     if not folders:
         raise BucketError(bucket.location, f"there is no folder of the network {network}")
     return max(folders)
@@ -32,16 +32,16 @@ def latest_folder(bucket: Bucket, network: str) -> str:
 class BlockBucket:
     """Fetches the blocks of a network one after another, some of them ahead. Close it when done."""
 
-    def __init__(self, bucket: Bucket, network: str, *, most_ahead: int) -> None:
+    def __init__(self, bucket: Bucket, network: str, *, max_prefetch: int) -> None:
         self.location = bucket.location
         self._bucket = bucket
         self._network = network
-        self._most_ahead = most_ahead
-        self._pool = ThreadPoolExecutor(most_ahead, thread_name_prefix="block")
-        self._coming: deque[tuple[int, Future[RecordFile]]] = deque()
+        self._max_prefetch = max_prefetch
+        self._pool = ThreadPoolExecutor(max_prefetch, thread_name_prefix="block")
+        self._requests: deque[tuple[int, Future[RecordFile]]] = deque()
         self._folder: str | None = None
         # As many are fetched at once; more and more while there are some, for the next may not be there yet.
-        self._ahead = 1
+        self._depth = 1
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -61,31 +61,31 @@ class BlockBucket:
                 "a bucket does not tell its earliest block",
                 "Name the number to begin with by importer.startBlockNumber, or a block node.",
             )
-        if self._coming and self._coming[0][0] != number:
-            self._forget()
-        next_number = self._coming[-1][0] + 1 if self._coming else number
-        while len(self._coming) < self._ahead:
-            self._coming.append((next_number, self._pool.submit(self._read, next_number)))
+        if self._requests and self._requests[0][0] != number:
+            self._cancel()
+        next_number = self._requests[-1][0] + 1 if self._requests else number
+        while len(self._requests) < self._depth:
+            self._requests.append((next_number, self._pool.submit(self._read, next_number)))
             next_number += 1
-        _, reading = self._coming.popleft()
+        _, future = self._requests.popleft()
         try:
-            file = reading.result()
+            file = future.result()
         except NoSuchFile:
-            self._forget()
+            self._cancel()
             # The network may have begun anew.
             self._folder = None
             return None
         except Exception:
-            self._forget()
+            self._cancel()
             raise
-        self._ahead = min(self._ahead * 2, self._most_ahead, 1 + _TRANSACTIONS_AHEAD // max(1, file.count))
+        self._depth = min(self._depth * 2, self._max_prefetch, 1 + _MAX_TRANSACTIONS // max(1, file.count))
         return FetchedBlock(file.name, number, file, self.location)
 
-    def _forget(self) -> None:
-        for _, reading in self._coming:
-            reading.cancel()
-        self._coming.clear()
-        self._ahead = 1
+    def _cancel(self) -> None:
+        for _, future in self._requests:
+            future.cancel()
+        self._requests.clear()
+        self._depth = 1
 
     def _read(self, number: int) -> RecordFile:
         if self._folder is None:

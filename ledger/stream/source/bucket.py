@@ -35,7 +35,7 @@ _GOOGLE = "https://storage.googleapis.com"
 _CONNECT_TIMEOUT = timedelta(seconds=5)
 _HREF = re.compile(r"""href\s*=\s*["']?([^"'?#>\s]+)""", re.IGNORECASE)
 # How a page begins that comes in place of a file, such as after a redirect to a login.
-_PAGE_BEGINS, _PAGE_BYTES = (b"<!doctype html", b"<html"), 100
+_HTML_STARTS, _PAGE_BYTES = (b"<!doctype html", b"<html"), 100
 # What the index page of a folder without files says.
 _INDEX = re.compile(r"index of|directory listing|directory:", re.IGNORECASE)
 
@@ -80,10 +80,10 @@ def open_bucket(location: str, access: Access) -> "Bucket":
     Errors: InvalidLocation.
     """
     if location.startswith(("s3://", "gs://")):
-        return _Listed(open_store(location, access), f"the bucket {location}")
+        return _ObjectStoreBucket(open_store(location, access), f"the bucket {location}")
     if location.startswith(("http://", "https://")):
-        with _valid(location):
-            return _Indexed(HTTPStore(location, **_requests(access)), location)
+        with _location_errors(location):
+            return _IndexPageBucket(HTTPStore(location, **_requests(access)), location)
     if "://" in location:
         raise InvalidLocation(
             f"{location} is no location of stream files: give a folder, s3://bucket, gs://bucket or "
@@ -92,12 +92,12 @@ def open_bucket(location: str, access: Access) -> "Bucket":
     folder = Path(location).absolute()
     if not folder.is_dir():
         raise InvalidLocation(f"The folder {folder} does not exist.")
-    return _Folder(folder)
+    return _FolderBucket(folder)
 
 
 def open_store(location: str, access: Access) -> ObjectStore:
     """Open the store at `s3://name/prefix` or `gs://name/prefix`, to write to it. Errors: InvalidLocation."""
-    with _valid(location):
+    with _location_errors(location):
         url = urlsplit(location)
         if not url.netloc:
             raise InvalidLocation(
@@ -108,7 +108,7 @@ def open_store(location: str, access: Access) -> ObjectStore:
 
 
 @contextmanager
-def _valid(location: str) -> Iterator[None]:
+def _location_errors(location: str) -> Iterator[None]:
     try:
         yield
     except (BaseError, ValueError) as error:
@@ -133,12 +133,12 @@ class Bucket(ABC):
         """Read a file of at most `most` bytes, MAX_STORED by default. Errors: BucketError; NoSuchFile."""
         with incidents.recorded(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
             data = self._read(path, MAX_STORED if most is None else most)
-            if data[:_PAGE_BYTES].lstrip().lower().startswith(_PAGE_BEGINS):
+            if data[:_PAGE_BYTES].lstrip().lower().startswith(_HTML_STARTS):
                 raise BucketError(path, "the answer is an HTML page, not the file")
             return data
 
     def _read(self, path: str, most: int) -> bytes:
-        with _requested(path, missing=NoSuchFile):
+        with _request_errors(path, not_found=NoSuchFile):
             answer = obstore.get(self._store, path)
             if answer.meta["size"] > most:
                 raise BucketError(path, f"{answer.meta['size']} bytes; stream files have at most {most}")
@@ -146,25 +146,25 @@ class Bucket(ABC):
 
     def folders(self) -> list[str]:
         """Return the names of the folders at the top. Errors: BucketError."""
-        with _requested(self.location):
+        with _request_errors(self.location):
             prefixes = obstore.list_with_delimiter(self._store)["common_prefixes"]
         return sorted(prefix.strip("/") for prefix in prefixes)
 
 
-class _Listed(Bucket):
+class _ObjectStoreBucket(Bucket):
     """S3 or GCS: lists sorted names after any name, a page per request."""
 
     def names(self, folder: str, after: str) -> list[str]:
         offset = f"{folder}/{after}" if after else None
         start = len(folder) + 1
-        with incidents.recorded(folder, normal=NoSuchFile), _requested(folder):
+        with incidents.recorded(folder, normal=NoSuchFile), _request_errors(folder):
             page = next(iter(obstore.list(self._store, folder, offset=offset, chunk_size=PAGE)), [])
         names = (entry["path"][start:] for entry in page if entry["size"] <= MAX_STORED)
         # Folders below this one sort behind its files.
         return sorted(name for name in names if "/" not in name and name > after)
 
 
-class _Folder(Bucket):
+class _FolderBucket(Bucket):
     """A local folder laid out as a bucket; the system lists it many times faster than the library."""
 
     def __init__(self, folder: Path) -> None:
@@ -189,7 +189,7 @@ class _Folder(Bucket):
             raise BucketError(self.location, f"can't be listed: {error.strerror}") from error
 
 
-class _Indexed(Bucket):
+class _IndexPageBucket(Bucket):
     """A web server that lists a folder as a page of links."""
 
     def names(self, folder: str, after: str) -> list[str]:
@@ -233,8 +233,8 @@ def _s3(bucket: str, prefix: str | None, access: Access) -> S3Store:
 def _gcs(bucket: str, prefix: str | None, access: Access) -> ObjectStore:
     """With static keys by its S3 interface, otherwise by its own."""
     if access.access_key:
-        by_s3 = Access(**{**vars(access), "endpoint": access.endpoint or _GOOGLE})
-        return _s3(bucket, prefix, by_s3)
+        s3_access = Access(**{**vars(access), "endpoint": access.endpoint or _GOOGLE})
+        return _s3(bucket, prefix, s3_access)
     config: GCSConfig = {"skip_signature": access.anonymous}
     if access.endpoint:
         config["base_url"] = access.endpoint
@@ -268,14 +268,14 @@ def _requests(access: Access) -> _Requests:
 
 
 @contextmanager
-def _requested(what: str, *, missing: type[BucketError] = BucketError) -> Iterator[None]:
-    """Turn the errors of a request into BucketErrors, `missing` if there is no such file."""
+def _request_errors(path: str, *, not_found: type[BucketError] = BucketError) -> Iterator[None]:
+    """Turn the errors of a request into BucketErrors, `not_found` if there is no such file."""
     try:
         yield
     except FileNotFoundError as error:
-        raise missing(what, "there is no such file") from error
+        raise not_found(path, "there is no such file") from error
     except (BaseError, OSError, ValueError) as error:
-        raise BucketError(what, f"can't be had: {first_line(error)}") from error
+        raise BucketError(path, f"can't be had: {first_line(error)}") from error
 
 
 def first_line(error: Exception) -> str:

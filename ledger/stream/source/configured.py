@@ -19,16 +19,16 @@ SCHEMES = {"S3": "s3", "GCP": "gs"}
 
 AnyLayout = TypeVar("AnyLayout", bound=Layout)
 #: Returns the value of a setting by its name below importer.downloader, or of one that overrides it.
-Choose = Callable[[str], Any]
+ReadSetting = Callable[[str], Any]
 
 
 class NoBucket(OperatorError):
     """No bucket is named, and none of the network is known."""
 
 
-def stream_layout(kind: type[AnyLayout]) -> AnyLayout:
+def stream_layout(layout_class: type[AnyLayout]) -> AnyLayout:
     """Return the folders where nodes publish files of a kind."""
-    return kind(
+    return layout_class(
         network=config.value("network"),
         shard=config.value("common.shard"),
         path_type=PathType(config.value(DOWNLOADER + "pathType")),
@@ -36,14 +36,14 @@ def stream_layout(kind: type[AnyLayout]) -> AnyLayout:
     )
 
 
-def stream_bucket(location: str = "", choose: Choose = downloader) -> Bucket:
+def stream_bucket(location: str = "", read_setting: ReadSetting = downloader) -> Bucket:
     """Open the bucket of record files. Errors: OperatorError."""
-    return _open(location or stream_location(choose), choose)
+    return _open(location or stream_location(read_setting), read_setting)
 
 
-def stream_location(choose: Choose = downloader) -> str:
+def stream_location(read_setting: ReadSetting = downloader) -> str:
     """Return the configured location of record files. Errors: OperatorError."""
-    return _location(choose("bucketName"), PUBLIC_BUCKETS, DOWNLOADER + "bucketName", choose)
+    return _location(read_setting("bucketName"), PUBLIC_BUCKETS, DOWNLOADER + "bucketName", read_setting)
 
 
 def block_bucket(location: str = "") -> Bucket:
@@ -53,17 +53,17 @@ def block_bucket(location: str = "") -> Bucket:
     return _open(configured, downloader)
 
 
-def _open(location: str, choose: Choose) -> Bucket:
-    provider = choose("cloudProvider")
+def _open(location: str, read_setting: ReadSetting) -> Bucket:
+    provider = read_setting("cloudProvider")
     access = Access(
-        endpoint="" if provider == "HTTP" else choose("endpointOverride"),
-        region=choose("region"),
-        access_key=choose("accessKey"),
-        secret_key=choose("secretKey"),
-        project=choose("gcpProjectId"),
-        anonymous=choose("allowAnonymousAccess"),
-        timeout=choose("timeout"),
-        retries=choose("retries"),
+        endpoint="" if provider == "HTTP" else read_setting("endpointOverride"),
+        region=read_setting("region"),
+        access_key=read_setting("accessKey"),
+        secret_key=read_setting("secretKey"),
+        project=read_setting("gcpProjectId"),
+        anonymous=read_setting("allowAnonymousAccess"),
+        timeout=read_setting("timeout"),
+        retries=read_setting("retries"),
     )
     try:
         return open_bucket(location, access)
@@ -71,22 +71,22 @@ def _open(location: str, choose: Choose) -> Bucket:
         raise OperatorError(str(error)) from error
 
 
-def _location(name: str, public: Mapping[str, str], setting: str, choose: Choose) -> str:
+def _location(name: str, public: Mapping[str, str], setting: str, read_setting: ReadSetting) -> str:
     """Return the location that the settings name: the bucket `name`, or the network's public one.
 
     `setting` is the one for `name`. Errors: OperatorError.
     """
-    provider = choose("cloudProvider")
-    prefix = choose("pathPrefix").strip("/")
+    provider = read_setting("cloudProvider")
+    prefix = read_setting("pathPrefix").strip("/")
     if provider == "LOCAL":
         return str(Path(config.value("importer.dataPath")) / "streams" / prefix)
     if provider == "HTTP":
-        address = choose("endpointOverride").rstrip("/")
-        if not address:
+        url = read_setting("endpointOverride").rstrip("/")
+        if not url:
             variable = config.lookup(DOWNLOADER + "endpointOverride").variable
             raise OperatorError(f"{variable} has to name the web server that mirrors the bucket.")
-        return f"{address}/{prefix}"
-    network = choose("network")
+        return f"{url}/{prefix}"
+    network = read_setting("network")
     bucket = name or public.get(network)
     if not bucket:
         variable = config.lookup(setting).variable

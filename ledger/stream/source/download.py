@@ -101,8 +101,8 @@ class Download:
         self._for_proofs = for_proofs
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="download")
         # Nodes that publish by node id, and when the folders of others were last listed (monotonic seconds).
-        self._by_node_id: set[int] = set()
-        self._listed_at: dict[int, float] = {}
+        self._nodes_listed_by_id: set[int] = set()
+        self._last_listed: dict[int, float] = {}
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -116,45 +116,45 @@ class Download:
         }
         folders: dict[str, dict[int, str]] = {}
         problems: dict[int, str] = {}
-        horizon: str | None = None
+        complete_until: str | None = None
         for node_id, future in futures.items():
             try:
-                folder, listed, complete = future.result()
+                folder, listed, is_complete = future.result()
             except StreamFileError as error:
                 problems[node_id] = error.cause
                 continue
             for name in listed:
                 folders.setdefault(name, {})[node_id] = folder
-            if not complete and listed:
-                horizon = min(horizon or listed[-1], listed[-1])
+            if not is_complete and listed:
+                complete_until = min(complete_until or listed[-1], listed[-1])
         files = [
             Published(name, nodes)
             for name, nodes in sorted(folders.items())
-            if horizon is None or name <= horizon
+            if complete_until is None or name <= complete_until
         ]
         return Listing(files, problems)
 
     def _list_node(self, node_id: int, account: int, after: str) -> tuple[str, list[str], bool]:
         """Return the node's folder, names of its signature files, and whether these are all there are."""
         by_account, by_node = self.layout.account_folder(account), self.layout.node_folder(node_id)
-        kind = self.layout.path_type
-        if kind is PathType.NODE_ID or (kind is PathType.AUTO and node_id in self._by_node_id):
+        layout = self.layout.path_type
+        if layout is PathType.NODE_ID or (layout is PathType.AUTO and node_id in self._nodes_listed_by_id):
             return by_node, *self._signatures(by_node, after)
-        listed, complete = self._signatures(by_account, after)
-        if listed or kind is PathType.ACCOUNT_ID or not self._may_list_by_node_id(node_id):
-            return by_account, listed, complete
-        listed, complete = self._signatures(by_node, after)
+        listed, is_complete = self._signatures(by_account, after)
+        if listed or layout is PathType.ACCOUNT_ID or not self._may_list_by_node_id(node_id):
+            return by_account, listed, is_complete
+        listed, is_complete = self._signatures(by_node, after)
         if listed:
             with self._lock:
-                self._by_node_id.add(node_id)
-        return by_node, listed, complete
+                self._nodes_listed_by_id.add(node_id)
+        return by_node, listed, is_complete
 
     def _may_list_by_node_id(self, node_id: int) -> bool:
         now = time.monotonic()
         with self._lock:
-            if now - self._listed_at.get(node_id, -self.layout.refresh) < self.layout.refresh:
+            if now - self._last_listed.get(node_id, -self.layout.refresh) < self.layout.refresh:
                 return False
-            self._listed_at[node_id] = now
+            self._last_listed[node_id] = now
         return True
 
     def _signatures(self, folder: str, after: str) -> tuple[list[str], bool]:
@@ -168,7 +168,7 @@ class Download:
     def fetch(self, published: Published, quorum: Quorum) -> VerifiedFile:
         """Return the file, verified. Errors: StreamFileError, NoQuorum among them."""
         with ingest.stage("download"):
-            signed = self._signatures_of(published, quorum).require()
+            signed = self._collect_signatures(published, quorum).require()
         copies = [
             self._copy(published.folders[node_id], node_id, signed.data_name) for node_id in signed.signers
         ]
@@ -185,15 +185,15 @@ class Download:
             name, node_id, lambda: read(name), lambda sidecar: read(f"{names.SIDECAR_FOLDER}/{sidecar}")
         )
 
-    def _signatures_of(self, published: Published, quorum: Quorum) -> Votes:
+    def _collect_signatures(self, published: Published, quorum: Quorum) -> Votes:
         votes = Votes(published.name, quorum)
-        reading = {
+        futures = {
             self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
             for node_id, folder in published.folders.items()
         }
-        least = least_for_proofs(len(quorum.accounts)) if self._for_proofs else 0
-        for future in as_completed(reading):
-            node_id = reading[future]
+        required = least_for_proofs(len(quorum.accounts)) if self._for_proofs else 0
+        for future in as_completed(futures):
+            node_id = futures[future]
             try:
                 with ingest.stage("verify"):
                     votes.add_file(node_id, future.result())
@@ -201,8 +201,8 @@ class Download:
                         incidents.note(f"{published.folders[node_id]}: {cause}")
             except StreamFileError as error:
                 votes.reject(node_id, error.cause)
-            if (outcome := votes.outcome) and len(outcome.signers) >= least:
+            if (outcome := votes.outcome) and len(outcome.signers) >= required:
                 break
-        for future in reading:
+        for future in futures:
             future.cancel()
         return votes

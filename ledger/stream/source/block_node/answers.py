@@ -11,7 +11,7 @@ UNBOUNDED = (1 << 64) - 1
 # Details of gRPC may be long, and come from the other side.
 _MAX_DETAILS = 100
 # The last part of the details is the most precise: "failed to connect to all addresses; last error: ...".
-_GISTS = (
+_DETAILS = (
     (re.compile(r"CERTIFICATE_VERIFY_FAILED"), "its certificate can't be verified"),
     (re.compile(r"Hostname Verification Check failed"), "its certificate is one of another host"),
     (re.compile(r"Connection refused"), "connection refused"),
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
             return self.failure or "has no blocks"
         return f"has blocks {self.available.first} to {self.available.last}"
 
-    def about(self, name: str) -> str:
+    def text(self, name: str) -> str:
         """Return what is known of the node of a name."""
         return f"{name}: {self.failure}" if self.failure else f"{name} {self.has}"
 
@@ -68,23 +68,23 @@ def reason(error: Any, seconds: float | None = None) -> str:
     if code is None:
         return type(error).__name__
     if code is grpc.StatusCode.DEADLINE_EXCEEDED and seconds is not None:
-        return f"no answer within {_length(seconds)}"
+        return f"no answer within {_duration_text(seconds)}"
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return "what answers there is no block node (UNIMPLEMENTED)"
-    details = " ".join("".join(filter(_is_plain, error.details() or "")).split())
-    known = next((words for pattern, words in _GISTS if pattern.search(details)), None)
-    if known:
-        return known
+    details = " ".join("".join(filter(_is_printable, error.details() or "")).split())
+    summary = next((summary_ for pattern, summary_ in _DETAILS if pattern.search(details)), None)
+    if summary:
+        return summary
     if len(details) > _MAX_DETAILS:
         details = f"... {details[-_MAX_DETAILS:]}"
     return f"{code.name}: {details}" if details else str(code.name)
 
 
-def _is_plain(character: str) -> bool:
+def _is_printable(character: str) -> bool:
     return character.isprintable() or character.isspace()
 
 
-def _length(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1000:g} ms"
 
 
@@ -105,19 +105,19 @@ def certificate_problem(
     """
     if error.code() is not grpc.StatusCode.UNAVAILABLE or _NO_ADDRESS not in (error.details() or ""):
         return None
-    ends = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         return None
-    targets = sorted({_target(family, address[0], port) for family, *_, address in found})
+    targets = sorted({_target(family, address[0], port) for family, *_, address in addresses})
     if len(targets) < 2:
         return None
     channels = [_channel(target, host) for target in targets[:_MAX_ADDRESSES]]
     try:
         calls = [channel.unary_unary(method).future(b"", timeout=seconds) for channel in channels]
         for call in calls:
-            failure = _failure(call, max(0.0, ends - time.monotonic()))
+            failure = _failure(call, max(0.0, deadline - time.monotonic()))
             if failure and "certificate" in (cause := reason(failure)):
                 return cause
     finally:

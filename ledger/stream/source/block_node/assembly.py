@@ -18,13 +18,13 @@ from mirror.core.values.hapi.messages import BlockItem, DecodeError
 
 log = logs.logger(__name__)
 
-ANOTHER_NODE = "Another block node is asked, if one is known; this one is asked again later."
+RETRY_HINT = "Another block node is asked, if one is known; this one is asked again later."
 _HEADER = BlockItem.BLOCK_HEADER_FIELD_NUMBER
 # Items of a larger message are counted before it is parsed: each takes 32 bytes in memory, even if empty.
 _LARGE_MESSAGE = 8 << 20
 # The most messages without an item in a row.
-_MAX_ODD = 100
-_ITEMS_OF_MESSAGE = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
+_MAX_EMPTY = 100
+_ITEMS_FIELD = SubscribeStreamResponse.BLOCK_ITEMS_FIELD_NUMBER
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BlockNodeFailure(StreamFileError):
 
     kind = ingest.SOURCE
 
-    def __init__(self, node: str, cause: str, cure: str = ANOTHER_NODE) -> None:
+    def __init__(self, node: str, cause: str, cure: str = RETRY_HINT) -> None:
         super().__init__(node, 0, cause, cure)
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Assembler:
         self._limits = limits
         self._warned: set[str] = set() if warned is None else warned
         # The number of odd messages since the last item.
-        self._odd = 0
+        self._empty = 0
         self._reader: BlockReader | None = None
         self._records: RecordMaker | None = None
         self._original: OriginalBlock | None = None
@@ -102,7 +102,7 @@ class Assembler:
     def _has_too_many_items(self, data: bytes) -> bool:
         count = 0
         for each in wire.fields(data):
-            if each.number == _ITEMS_OF_MESSAGE and each.wire_type == wire.LENGTH_DELIMITED:
+            if each.number == _ITEMS_FIELD and each.wire_type == wire.LENGTH_DELIMITED:
                 for _ in wire.fields(data, each.value, each.end):
                     count += 1
                     if count > self._limits.items:
@@ -111,23 +111,23 @@ class Assembler:
 
     def take(self, response: SubscribeStreamResponse) -> RecordFile | None:
         """Take a message; return the block that it completes. Errors: StreamFileError."""
-        kind = response.WhichOneof("response")
-        if kind == "block_items":
-            self._take_items(response.block_items.block_items)
-        elif kind == "end_of_block":
+        field = response.WhichOneof("response")
+        if field == "block_items":
+            self._add_items(response.block_items.block_items)
+        elif field == "end_of_block":
             return self._end(response.end_of_block.block_number)
-        elif kind == "status":
-            raise self._failure(f"has ended the stream with the status {_named(response.status)}")
+        elif field == "status":
+            raise self._failure(f"has ended the stream with the status {_status_name(response.status)}")
         else:
             raise self._failure("has sent a message of an unknown kind")
         return None
 
-    def _take_items(self, items: Any) -> None:
+    def _add_items(self, items: Any) -> None:
         if not items:
             if self._skip("empty"):
                 log.warning("empty_block_items", node=self._node)
             return
-        self._odd = 0
+        self._empty = 0
         if _is_header(items[0]):
             if self._reader is not None:
                 raise self._failure("has begun a new block while the one before it was not complete")
@@ -177,13 +177,13 @@ class Assembler:
             file.original = self._original.finish()
         return file
 
-    def _skip(self, kind: str) -> bool:
+    def _skip(self, name: str) -> bool:
         """Skip an odd message; return whether to log it. Errors: BlockNodeFailure after many."""
-        self._odd += 1
-        if self._odd >= _MAX_ODD:
-            raise self._failure(f"has sent {self._odd} messages one after another that hold nothing")
-        is_new = kind not in self._warned
-        self._warned.add(kind)
+        self._empty += 1
+        if self._empty >= _MAX_EMPTY:
+            raise self._failure(f"has sent {self._empty} messages one after another that hold nothing")
+        is_new = name not in self._warned
+        self._warned.add(name)
         return is_new
 
     def _too_many_items(self) -> BlockNodeFailure:
@@ -192,7 +192,7 @@ class Assembler:
             "importer.block.stream.maxBlockItems is the limit.",
         )
 
-    def _failure(self, cause: str, cure: str = ANOTHER_NODE) -> BlockNodeFailure:
+    def _failure(self, cause: str, cure: str = RETRY_HINT) -> BlockNodeFailure:
         return BlockNodeFailure(self._node, f"the block node {cause}", cure)
 
 
@@ -200,6 +200,6 @@ def _is_header(item: bytes) -> bool:
     return bool(item) and item[0] == _HEADER << 3 | wire.LENGTH_DELIMITED
 
 
-def _named(status: int) -> str:
+def _status_name(status: int) -> str:
     codes: dict[int, str] = {code: name for name, code in SubscribeStreamResponse.Code.items()}
     return codes.get(status, str(status))

@@ -28,7 +28,7 @@ from ledger.stream.source.blocks import FetchedBlock
 _SUBSCRIBE = "/org.hiero.block.api.BlockStreamSubscribeService/subscribeBlockStream"
 _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
 # More blocks are received while fewer blocks, and fewer bytes, wait to be loaded; else the node waits.
-_AHEAD, _AHEAD_BYTES = 8, 8 << 20
+_MAX_BUFFERED, _MAX_BUFFERED_BYTES = 8, 8 << 20
 # A node is connected to again within this time; by default it may take two minutes.
 _MIN_PAUSE_MILLISECONDS, _MAX_PAUSE_MILLISECONDS = 200, 2_000
 # The addresses of a node that refuses connections over TLS are connected to one by one for so long.
@@ -69,7 +69,7 @@ class BlockNodeClient:
         # The endpoints that have answered over the connection of now.
         self._answered: set[Endpoint] = set()
         # The kinds of odd messages that are logged already.
-        self._odd: set[str] = set()
+        self._warned: set[str] = set()
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -81,22 +81,22 @@ class BlockNodeClient:
 
     def available(self, seconds: float) -> Available | None:
         """Return what blocks the node has; None if it has none, or does not answer in time."""
-        return self.ask(seconds).answer().available
+        return self.poll(seconds).answer().available
 
-    def ask(self, seconds: float) -> "Question":
+    def poll(self, seconds: float) -> "PendingStatus":
         """Request the status of the node, with a time limit."""
         channel = self._channel(self.node.status)
-        ask = channel.unary_unary(
+        server_status = channel.unary_unary(
             _STATUS,
             request_serializer=ServerStatusRequest.SerializeToString,
             response_deserializer=ServerStatusResponse.FromString,
         )
         try:
-            call = ask.future(ServerStatusRequest(), timeout=seconds)
+            call = server_status.future(ServerStatusRequest(), timeout=seconds)
         except ValueError:
             # Another thread has closed the connection.
             call = None
-        return Question(self, channel, call, seconds)
+        return PendingStatus(self, channel, call, seconds)
 
     def subscribe(self, start: int, end: int | None = None, *, seconds_per_block: float) -> "Subscription":
         """Return the stream of blocks from `start` on, to `end` or for ever; close it when done."""
@@ -107,7 +107,7 @@ class BlockNodeClient:
         request = SubscribeStreamRequest(
             start_block_number=start, end_block_number=UNBOUNDED if end is None else end
         )
-        assembler = Assembler(self.node.name, self._limits, self._odd)
+        assembler = Assembler(self.node.name, self._limits, self._warned)
         try:
             call = subscribe(request)
         except ValueError as error:
@@ -118,13 +118,13 @@ class BlockNodeClient:
             call, self.node, assembler, start, seconds_per_block, self._limits.shutdown_seconds
         )
 
-    def note_answer(self, channel: grpc.Channel) -> None:
+    def set_answered(self, channel: grpc.Channel) -> None:
         """Note that the node has sent its status over a connection."""
         with self._lock:
             if self._channels.get(self.node.status) is channel:
                 self._answered.add(self.node.status)
 
-    def leave_if_it_was_good(self, channel: grpc.Channel) -> None:
+    def close_if_stale(self, channel: grpc.Channel) -> None:
         """Close a connection over which answers have stopped: its other end may be lost.
 
         One that is still being made stays, as that may take longer than an answer. So does one that another
@@ -139,10 +139,10 @@ class BlockNodeClient:
     def _channel(self, endpoint: Endpoint) -> grpc.Channel:
         with self._lock:
             if endpoint not in self._channels:
-                self._channels[endpoint] = self._connected(endpoint)
+                self._channels[endpoint] = self._open_channel(endpoint)
             return self._channels[endpoint]
 
-    def _connected(self, endpoint: Endpoint) -> grpc.Channel:
+    def _open_channel(self, endpoint: Endpoint) -> grpc.Channel:
         options = [
             ("grpc.max_receive_message_length", self._limits.message_bytes),
             ("grpc.initial_reconnect_backoff_ms", _MIN_PAUSE_MILLISECONDS),
@@ -157,23 +157,23 @@ class BlockNodeClient:
 
 
 def _reason(
-    error: Any, endpoint: Endpoint, seconds: float | None = None, probe: float = _PROBE_SECONDS
+    error: Any, endpoint: Endpoint, seconds: float | None = None, probe_seconds: float = _PROBE_SECONDS
 ) -> str:
     """Return why a call has failed after `seconds`: of all addresses the most precise reason."""
     certificate = None
-    if endpoint.requires_tls and probe > 0:
-        certificate = answers.certificate_problem(error, endpoint.host, endpoint.port, _STATUS, probe)
+    if endpoint.requires_tls and probe_seconds > 0:
+        certificate = answers.certificate_problem(error, endpoint.host, endpoint.port, _STATUS, probe_seconds)
     return certificate or answers.reason(error, seconds)
 
 
-class Question:
+class PendingStatus:
     """A request for the status of a node: what blocks does it have?"""
 
     def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any, seconds: float) -> None:
         self._client, self._channel, self._call, self._seconds = client, channel, call, seconds
-        self._began = time.monotonic()
+        self._started_at = time.monotonic()
 
-    def is_answered_within(self, seconds: float) -> bool:
+    def is_done_within(self, seconds: float) -> bool:
         """Wait for the answer or its failure; return whether there is one in time."""
         try:
             if self._call is not None:
@@ -192,17 +192,17 @@ class Question:
             status = self._call.result()
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                self._client.leave_if_it_was_good(self._channel)
+                self._client.close_if_stale(self._channel)
             if error.code() is grpc.StatusCode.CANCELLED:
                 return _CLOSED
             # Many requests run at once: the probe has the rest of this one's time.
-            left = self._began + self._seconds - time.monotonic()
+            rest = self._started_at + self._seconds - time.monotonic()
             return Answer(
-                failure=_reason(error, self._client.node.status, self._seconds, min(left, _PROBE_SECONDS))
+                failure=_reason(error, self._client.node.status, self._seconds, min(rest, _PROBE_SECONDS))
             )
         except grpc.FutureCancelledError:
             return _CLOSED
-        self._client.note_answer(self._channel)
+        self._client.set_answered(self._channel)
         return Answer.from_status(status.first_available_block, status.last_available_block)
 
 
@@ -216,22 +216,22 @@ class Subscription:
         assembler: Assembler,
         start: int,
         seconds_per_block: float,
-        seconds_of_shutdown: float,
+        shutdown_seconds: float,
     ) -> None:
         self._call = call
         self._node = node
-        self._seconds, self._seconds_of_shutdown = seconds_per_block, seconds_of_shutdown
+        self._seconds, self._shutdown_seconds = seconds_per_block, shutdown_seconds
         self._assembler = assembler
         self._number = start
         # For the reader: blocks, and at the end the reason, None if the stream is complete.
-        self._ready: deque[FetchedBlock | StreamFileError | None] = deque()
-        self._ready_bytes = 0
+        self._buffered: deque[FetchedBlock | StreamFileError | None] = deque()
+        self._buffered_bytes = 0
         self._changed = threading.Condition()
         self._closed = False
         # Waiting for the node since (monotonic seconds); None while it waits for the reader.
-        self._waiting_since: float | None = time.monotonic()
+        self._idle_since: float | None = time.monotonic()
         # When the first item of an incomplete block came.
-        self._coming_since: float | None = None
+        self._block_started: float | None = None
         #: Whether the node has sent all requested blocks.
         self.has_ended = False
         self._thread = threading.Thread(target=self._receive, name="block node", daemon=True)
@@ -243,16 +243,16 @@ class Subscription:
         Errors: BlockNodeFailure, also once a block that has begun has not come in its time; StreamFileError.
         """
         with self._changed:
-            if not self._changed.wait_for(lambda: self._ready, seconds):
-                since = self._coming_since
-                waited = 0.0 if since is None else time.monotonic() - since
+            if not self._changed.wait_for(lambda: self._buffered, seconds):
+                started = self._block_started
+                waited = 0.0 if started is None else time.monotonic() - started
                 if waited > self._seconds:
                     cause = "the block node has not sent a whole block in time"
                     raise BlockNodeStall(self._node.name, cause, waited)
                 return None
-            block = self._ready.popleft()
+            block = self._buffered.popleft()
             if isinstance(block, FetchedBlock):
-                self._ready_bytes -= block.file.size
+                self._buffered_bytes -= block.file.size
                 self._changed.notify_all()
         if isinstance(block, StreamFileError):
             raise block
@@ -265,37 +265,37 @@ class Subscription:
         return self._number
 
     @property
-    def is_quiet(self) -> bool:
+    def is_overdue(self) -> bool:
         """Return whether no item has come for the time of a whole block: perhaps there is no block."""
         with self._changed:
-            since = self._waiting_since
-            if self._ready or self._coming_since is not None or since is None:
+            started = self._idle_since
+            if self._buffered or self._block_started is not None or started is None:
                 return False
-            return time.monotonic() - since > self._seconds
+            return time.monotonic() - started > self._seconds
 
     @property
     def idle(self) -> float:
         """The time since the node has sent anything (s)."""
         with self._changed:
-            since = self._waiting_since
-            if self._coming_since is not None:
-                since = max(self._coming_since, self._assembler.last_item_at)
-            return 0.0 if self._ready or since is None else time.monotonic() - since
+            started = self._idle_since
+            if self._block_started is not None:
+                started = max(self._block_started, self._assembler.last_item_at)
+            return 0.0 if self._buffered or started is None else time.monotonic() - started
 
-    def wait_anew(self) -> None:
+    def reset_idle(self) -> None:
         """Start the time without items again, as the node has no block."""
         with self._changed:
-            if self._waiting_since is not None:
-                self._waiting_since = time.monotonic()
+            if self._idle_since is not None:
+                self._idle_since = time.monotonic()
 
     def close(self) -> None:
         with self._changed:
             self._closed = True
-            self._ready.clear()
+            self._buffered.clear()
             self._changed.notify_all()
         self._call.cancel()
         # A block that is still being put together takes memory until then.
-        self._thread.join(self._seconds_of_shutdown)
+        self._thread.join(self._shutdown_seconds)
 
     # IN THE THREAD
 
@@ -313,8 +313,8 @@ class Subscription:
         # A node may continue to send.
         self._call.cancel()
         with self._changed:
-            self._waiting_since = self._coming_since = None
-            self._ready.append(last)
+            self._idle_since = self._block_started = None
+            self._buffered.append(last)
             self._changed.notify_all()
 
     def _assemble(self) -> StreamFileError | None:
@@ -326,8 +326,8 @@ class Subscription:
                 if self._assembler.is_pending:
                     return self._failure("has ended the stream within a block")
                 return None
-            if self._coming_since is None and message.WhichOneof("response") == "block_items":
-                self._coming_since = time.monotonic() if message.block_items.block_items else None
+            if self._block_started is None and message.WhichOneof("response") == "block_items":
+                self._block_started = time.monotonic() if message.block_items.block_items else None
             file = self._assembler.take(message)
             if file is None:
                 continue
@@ -343,17 +343,17 @@ class Subscription:
     def _put(self, block: FetchedBlock) -> bool:
         """Put a block, and wait until there is room for another; return False once it is closed."""
         with self._changed:
-            self._waiting_since = self._coming_since = None
-            self._ready.append(block)
-            self._ready_bytes += block.file.size
+            self._idle_since = self._block_started = None
+            self._buffered.append(block)
+            self._buffered_bytes += block.file.size
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._closed or self._has_room)
-            self._waiting_since = time.monotonic()
+            self._idle_since = time.monotonic()
             return not self._closed
 
     @property
     def _has_room(self) -> bool:
-        return len(self._ready) < _AHEAD and self._ready_bytes < _AHEAD_BYTES
+        return len(self._buffered) < _MAX_BUFFERED and self._buffered_bytes < _MAX_BUFFERED_BYTES
 
     def _failure(self, cause: str) -> BlockNodeFailure:
         return BlockNodeFailure(self._node.name, f"the block node {cause}")

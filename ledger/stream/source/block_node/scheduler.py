@@ -22,13 +22,13 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)
 
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 # Clocks differ by less than this: a block that arrives earlier than it ended has a wrong time.
-_CLOCKS_DIFFER_SECONDS = 1.0
+_MAX_CLOCK_SKEW_SECONDS = 1.0
 # The weight of a new latency in the mean.
-_NEW_PART = 0.3
+_NEW_WEIGHT = 0.3
 # After this number of failed measurements a latency is unknown.
-_MISSES = 3
+_MAX_MISSES = 3
 # The others are requested if the preferred node has not answered by then.
 _HEAD_START_SECONDS = 0.1
 # Anyone may register nodes, and each request takes a connection and a thread of gRPC.
@@ -40,7 +40,7 @@ _MAX_DOUBLINGS = 3
 #: A node that sends nothing for this time is left if another one has the block; the time counts as failures.
 STALL_SECONDS = 3.0
 # The number of nodes that an error names; the status has all of them.
-_MAX_NAMED = 3
+_MAX_SHOWN = 3
 
 
 class Order(StrEnum):
@@ -61,9 +61,9 @@ class SelectionReason(StrEnum):
 
 
 class StatusRequest(Protocol):
-    """A request for the status of a node (`client.Question`)."""
+    """A request for the status of a node (`client.PendingStatus`)."""
 
-    def is_answered_within(self, seconds: float) -> bool: ...
+    def is_done_within(self, seconds: float) -> bool: ...
     def answer(self) -> Answer: ...
 
 
@@ -78,21 +78,21 @@ class NodeSelection(NamedTuple):
 class Rules:
     """When a node is set aside and readmitted, and when another one is better. Times are seconds.
 
-    `most_failures` are those of about ten minutes; each second of a stall counts as one.
+    `max_failures` are those of about ten minutes; each second of a stall counts as one.
     """
 
     order: Order = Order.PRIORITY_THEN_LATENCY
-    most_failures: int = 3
+    max_failures: int = 3
     readmit_after: float = 60
     # The least gain in latency of another node, and the least time since the last change.
-    sooner_by: float = 0.05
-    change_after: float = 10
+    min_latency_gain: float = 0.05
+    min_change_seconds: float = 10
     # No change while loading a block takes longer than this.
-    most_processing: float = 1
+    max_processing: float = 1
 
 
 @dataclass
-class _Known:
+class _NodeState:
     # Failures and seconds of stalls, as they counted at the last of them.
     failures: float = 0.0
     failed: float = float("-inf")
@@ -106,7 +106,7 @@ class _Known:
 
 
 class Scheduler:
-    """The nodes and their states. `nodes` returns the current ones, `ask` requests the status of one.
+    """The nodes and their states. `nodes` returns the current ones, `poll` requests the status of one.
 
     It is used by two threads: one measures latencies, one reads blocks.
     """
@@ -114,15 +114,15 @@ class Scheduler:
     def __init__(
         self,
         nodes: Callable[[], Sequence[BlockNode]],
-        ask: Callable[[BlockNode], StatusRequest],
+        poll: Callable[[BlockNode], StatusRequest],
         rules: Rules,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._nodes, self._ask = nodes, ask
+        self._nodes, self._poll = nodes, poll
         self._rules = rules
         self._clock = clock
-        self._listed: Sequence[BlockNode] = ()
-        self._known: dict[BlockNode, _Known] = {}
+        self._last_nodes: Sequence[BlockNode] = ()
+        self._states: dict[BlockNode, _NodeState] = {}
         self._changed = float("-inf")
         self._lock = threading.RLock()
 
@@ -135,49 +135,49 @@ class Scheduler:
         """
         ordered = self.ordered()
         active = [node for node in ordered if self.is_active(node)]
-        coming: NodeSelection | None = None
+        next_selection: NodeSelection | None = None
         self._changed = self._clock()
-        for node, available in self._answers(active):
-            wanted = available.first if number is None else number
-            if available.has(wanted):
-                return NodeSelection(node, wanted, SelectionReason.FIRST)
-            if coming is None and wanted == available.last + 1:
-                coming = NodeSelection(node, wanted, SelectionReason.NEXT)
-        if coming:
-            return coming
+        for node, available in self._statuses(active):
+            target = available.first if number is None else number
+            if available.has(target):
+                return NodeSelection(node, target, SelectionReason.FIRST)
+            if next_selection is None and target == available.last + 1:
+                next_selection = NodeSelection(node, target, SelectionReason.NEXT)
+        if next_selection:
+            return next_selection
         set_aside = [node for node in ordered if node not in active]
-        for node, available in self._answers(sorted(set_aside, key=lambda node: self._state(node).failed)):
-            wanted = available.first if number is None else number
-            if available.has(wanted):
+        for node, available in self._statuses(sorted(set_aside, key=lambda node: self._state(node).failed)):
+            target = available.first if number is None else number
+            if available.has(target):
                 self._state(node).inactive_until = float("-inf")
-                return NodeSelection(node, wanted, SelectionReason.FORCED)
-        what = "a block" if number is None else f"block {number}"
+                return NodeSelection(node, target, SelectionReason.FORCED)
+        block = "a block" if number is None else f"block {number}"
         raise BlockNodeFailure(
             "block nodes",
-            f"no block node can provide {what} ({self._reasons(ordered)})",
+            f"no block node can provide {block} ({self._reasons(ordered)})",
             "See that importer.block.nodes names block nodes that can be reached and have it.",
         )
 
     def ordered(self) -> list[BlockNode]:
         """Return the nodes, the preferred one first."""
-        self._listed = self._nodes()
-        return sorted(self._listed, key=self._rank)
+        self._last_nodes = self._nodes()
+        return sorted(self._last_nodes, key=self._rank)
 
     def is_active(self, node: BlockNode) -> bool:
         """Return whether a node is not set aside after too many failures."""
         return self._state(node).inactive_until <= self._clock()
 
-    def another_with(self, number: int, node: BlockNode) -> BlockNode | None:
+    def other_node_with(self, number: int, node: BlockNode) -> BlockNode | None:
         """Return another node that has a block, one that is set aside last; None if there is none."""
         others = [other for other in self.ordered() if other != node]
         others.sort(key=self.is_active, reverse=True)
-        return next((other for other, has in self._answers(others) if has.has(number)), None)
+        return next((other for other, has in self._statuses(others) if has.has(number)), None)
 
-    def to_measure(self, current: BlockNode | None) -> list[BlockNode]:
+    def nodes_to_measure(self, current: BlockNode | None) -> list[BlockNode]:
         """Return the active nodes other than the current one, whose stream shows its latency."""
         if self._rules.order is Order.PRIORITY:
             return []
-        return [node for node in self._listed if node != current and self.is_active(node)]
+        return [node for node in self._last_nodes if node != current and self.is_active(node)]
 
     def status(self, used: BlockNode | None) -> list[dict[str, Any]]:
         """Return what operators see of each node, the preferred one first. Times are seconds of the epoch."""
@@ -188,47 +188,47 @@ class Scheduler:
                     "name": node.name,
                     "priority": node.priority,
                     "used": node == used,
-                    "latency_ms": None if known.latency is None else round(known.latency * 1000),
-                    "failures": round(self._failures(known)),
-                    "last_failure": known.failure,
-                    "set_aside_until": round(now + known.inactive_until - monotonic)
-                    if known.inactive_until > monotonic
+                    "latency_ms": None if state.latency is None else round(state.latency * 1000),
+                    "failures": round(self._failures(state)),
+                    "last_failure": state.failure,
+                    "set_aside_until": round(now + state.inactive_until - monotonic)
+                    if state.inactive_until > monotonic
                     else None,
-                    "blocks": known.answer and known.answer.available,
-                    "answer": known.answer.has if known.answer else "",
-                    "answered": round(now - (monotonic - known.answered)) if known.answer else None,
+                    "blocks": state.answer and state.answer.available,
+                    "answer": state.answer.has if state.answer else "",
+                    "answered": round(now - (monotonic - state.answered)) if state.answer else None,
                 }
-                for node in sorted(self._listed, key=self._rank)
-                for known in (self._state(node),)
+                for node in sorted(self._last_nodes, key=self._rank)
+                for state in (self._state(node),)
             ]
 
     # WHAT HAPPENED
 
     def available(self, node: BlockNode, request: StatusRequest | None = None) -> Available | None:
         """Store and return what blocks a node has, by its answer to a request, or else to a new one."""
-        answer = (request or self._ask(node)).answer()
+        answer = (request or self._poll(node)).answer()
         with self._lock:
-            known = self._state(node)
-            known.answer, known.answered = answer, self._clock()
+            state = self._state(node)
+            state.answer, state.answered = answer, self._clock()
         return answer.available
 
     def measured(self, node: BlockNode, latency: float) -> None:
         """Store the time from the end of a block to its arrival from a node (s)."""
         with self._lock:
-            known = self._state(node)
-            known.misses = 0
-            mean = known.latency
-            known.latency = latency if mean is None else mean + _NEW_PART * (latency - mean)
+            state = self._state(node)
+            state.misses = 0
+            mean = state.latency
+            state.latency = latency if mean is None else mean + _NEW_WEIGHT * (latency - mean)
 
-    def missed(self, node: BlockNode) -> None:
+    def not_measured(self, node: BlockNode) -> None:
         """Note that a node's latency could not be measured."""
         with self._lock:
-            known = self._state(node)
-            known.misses += 1
-            if known.misses >= _MISSES:
-                known.latency = None
+            state = self._state(node)
+            state.misses += 1
+            if state.misses >= _MAX_MISSES:
+                state.latency = None
 
-    def distrust(self, node: BlockNode) -> None:
+    def reset_latency(self, node: BlockNode) -> None:
         """Drop the latency of a node: a block of it was refused, and may have a wrong time."""
         with self._lock:
             self._state(node).latency = None
@@ -238,21 +238,21 @@ class Scheduler:
 
         `waited` is the duration of its stall (s).
         """
-        most = self._rules.most_failures
+        max_failures = self._rules.max_failures
         with self._lock:
-            known = self._state(node)
-            lost = waited if waited >= STALL_SECONDS else 0.0
-            known.failures = min(self._failures(known) + 1 + lost, most + _MAX_DOUBLINGS)
-            known.failed, known.failure = self._clock(), reason
+            state = self._state(node)
+            stall_seconds = waited if waited >= STALL_SECONDS else 0.0
+            state.failures = min(self._failures(state) + 1 + stall_seconds, max_failures + _MAX_DOUBLINGS)
+            state.failed, state.failure = self._clock(), reason
             # Rounded: the decay since the first of some failures within minutes must not hide the last.
-            if round(known.failures) < most:
+            if round(state.failures) < max_failures:
                 return False
-            doublings = max(0, round(known.failures) - most)
-            known.inactive_until = known.failed + self._rules.readmit_after * 2**doublings
+            doublings = max(0, round(state.failures) - max_failures)
+            state.inactive_until = state.failed + self._rules.readmit_after * 2**doublings
             return True
 
-    def _failures(self, known: _Known) -> float:
-        return known.failures * math.exp2((known.failed - self._clock()) / _HALVED_AFTER_SECONDS)
+    def _failures(self, state: _NodeState) -> float:
+        return state.failures * math.exp2((state.failed - self._clock()) / _HALVED_AFTER_SECONDS)
 
     def better_than(self, node: BlockNode, processing: float) -> BlockNode | None:
         """Return another node whose latency is lower by enough for a change.
@@ -260,9 +260,9 @@ class Scheduler:
         `processing` is the time that loading a block takes (s).
         """
         now, rules = self._clock(), self._rules
-        own = self._state(node).latency
-        too_soon = now - self._changed < rules.change_after
-        if own is None or too_soon or processing > rules.most_processing or rules.order is Order.PRIORITY:
+        current = self._state(node).latency
+        too_soon = now - self._changed < rules.min_change_seconds
+        if current is None or too_soon or processing > rules.max_processing or rules.order is Order.PRIORITY:
             return None
         for other in self.ordered():
             latency = self._state(other).latency
@@ -270,27 +270,27 @@ class Scheduler:
                 continue
             if rules.order is Order.PRIORITY_THEN_LATENCY and other.priority > node.priority:
                 continue
-            if own - latency >= rules.sooner_by:
+            if current - latency >= rules.min_latency_gain:
                 return other
         return None
 
-    def _answers(self, nodes: Sequence[BlockNode]) -> Iterator[tuple[BlockNode, Available]]:
+    def _statuses(self, nodes: Sequence[BlockNode]) -> Iterator[tuple[BlockNode, Available]]:
         """Yield the blocks of nodes, in their order, as far as they answer.
 
         The status of the others is requested only if the first one is slow or does not have the block, and
         then of all at once: each silent one takes the whole time limit.
         """
-        requests = [(node, self._ask(node)) for node in nodes[:1]]
-        if all(request.is_answered_within(_HEAD_START_SECONDS) for _, request in requests):
-            yield from self._available(requests)
+        requests = [(node, self._poll(node)) for node in nodes[:1]]
+        if all(request.is_done_within(_HEAD_START_SECONDS) for _, request in requests):
+            yield from self._available_blocks(requests)
             requests = []
         for start in range(1, len(nodes), _MAX_AT_ONCE):
-            requests += [(node, self._ask(node)) for node in nodes[start : start + _MAX_AT_ONCE]]
-            yield from self._available(requests)
+            requests += [(node, self._poll(node)) for node in nodes[start : start + _MAX_AT_ONCE]]
+            yield from self._available_blocks(requests)
             requests = []
-        yield from self._available(requests)
+        yield from self._available_blocks(requests)
 
-    def _available(
+    def _available_blocks(
         self, requests: Iterable[tuple[BlockNode, StatusRequest]]
     ) -> Iterator[tuple[BlockNode, Available]]:
         for node, request in requests:
@@ -301,17 +301,17 @@ class Scheduler:
         """Return why nodes can't provide a block: of some of them, and the number of the others."""
         if not nodes:
             return "none is known"
-        reasons = [self._reason(node) for node in nodes[:_MAX_NAMED]]
-        if (others := len(nodes) - _MAX_NAMED) > 0:
+        reasons = [self._reason(node) for node in nodes[:_MAX_SHOWN]]
+        if (others := len(nodes) - _MAX_SHOWN) > 0:
             reasons.append(f"and {others} more")
         return "; ".join(reasons)
 
     def _reason(self, node: BlockNode) -> str:
-        known = self._state(node)
+        state = self._state(node)
         name = node.name if node.status == node.stream else f"{node.name} (its status at {node.status})"
-        answer = known.answer.about(name) if known.answer else f"{name} was not asked"
-        if known.answer and known.answer.available and not self.is_active(node):
-            return f"{answer}, and is set aside, as it failed: {known.failure}"
+        answer = state.answer.text(name) if state.answer else f"{name} was not asked"
+        if state.answer and state.answer.available and not self.is_active(node):
+            return f"{answer}, and is set aside, as it failed: {state.failure}"
         return answer
 
     def _rank(self, node: BlockNode) -> tuple[float, float, str]:
@@ -323,9 +323,9 @@ class Scheduler:
             return node.priority, 0, node.name
         return node.priority, by_latency, node.name
 
-    def _state(self, node: BlockNode) -> _Known:
+    def _state(self, node: BlockNode) -> _NodeState:
         with self._lock:
-            return self._known.setdefault(node, _Known())
+            return self._states.setdefault(node, _NodeState())
 
 
 # LATENCY
@@ -335,17 +335,17 @@ class Scheduler:
 class Measuring:
     """How often each node's latency is measured, and how long that may take (s)."""
 
-    every: float = 10.0
-    most_seconds: float = 5.0
+    interval: float = 10.0
+    timeout: float = 5.0
     # Nodes that are measured after the first, one at a time; the others follow in the next round.
     backlog: int = 1
 
 
 def latency_of(block: FetchedBlock) -> float | None:
     """Return the time from the end of a block to the arrival of its last item (s), None if that can't be."""
-    since = time.monotonic() - block.arrived
-    latency = (clock.now_ns() - block.file.consensus_end) / NANOS_PER_SECOND - since
-    return None if latency < -_CLOCKS_DIFFER_SECONDS else latency
+    age = time.monotonic() - block.arrived
+    latency = (clock.now_ns() - block.file.consensus_end) / NANOS_PER_SECOND - age
+    return None if latency < -_MAX_CLOCK_SKEW_SECONDS else latency
 
 
 class LatencyMeter:
@@ -376,13 +376,13 @@ class LatencyMeter:
         self._stopping.set()
         self._thread.join(seconds)
 
-    def measure_some(self) -> None:
+    def measure_backlog(self) -> None:
         """Measure the nodes whose last measurement is longest ago, up to the backlog."""
         current = self._current()
         if current is None:
             return
         order = {node: index for index, node in enumerate(self._measured)}
-        nodes = sorted(self._scheduler.to_measure(current), key=lambda node: order.get(node, -1))
+        nodes = sorted(self._scheduler.nodes_to_measure(current), key=lambda node: order.get(node, -1))
         for node in nodes[: 1 + self._measuring.backlog]:
             if self._stopping.is_set():
                 return
@@ -391,9 +391,9 @@ class LatencyMeter:
             self._measure(node)
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._measuring.every):
+        while not self._stopping.wait(self._measuring.interval):
             try:
-                self.measure_some()
+                self.measure_backlog()
             except Exception:
                 # Loading continues without it.
                 log.exception("latency_not_measured")
@@ -406,21 +406,19 @@ class LatencyMeter:
         if block and (latency := latency_of(block)) is not None:
             self._scheduler.measured(node, latency)
         elif not self._stopping.is_set():
-            self._scheduler.missed(node)
+            self._scheduler.not_measured(node)
 
     def _next_block(self, node: BlockNode) -> FetchedBlock | None:
         """Return the block that the node has next; None if it does not come in time."""
         available = self._scheduler.available(node)
         if available is None:
             return None
-        until = time.monotonic() + self._measuring.most_seconds
+        until = time.monotonic() + self._measuring.timeout
         number = available.last + 1
-        subscription = self._client(node).subscribe(
-            number, number, seconds_per_block=self._measuring.most_seconds
-        )
+        subscription = self._client(node).subscribe(number, number, seconds_per_block=self._measuring.timeout)
         try:
             while not self._stopping.is_set() and not subscription.has_ended and time.monotonic() < until:
-                if block := subscription.next(_LOOK_SECONDS):
+                if block := subscription.next(_POLL_SECONDS):
                     return block
         finally:
             subscription.close()

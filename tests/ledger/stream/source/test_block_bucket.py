@@ -33,7 +33,7 @@ def publish(folder: Path, block: BlockFile, network: str = NETWORK) -> Path:
 
 
 def bucket(location: str) -> BlockBucket:
-    return BlockBucket(open_bucket(location, Access(retries=0)), NETWORK, most_ahead=4)
+    return BlockBucket(open_bucket(location, Access(retries=0)), NETWORK, max_prefetch=4)
 
 
 def numbers(source: BlockBucket, first: int) -> list[int]:
@@ -70,7 +70,7 @@ def test_blocks_are_read_ahead_and_fewer_where_they_are_large(tmp_path, monkeypa
     try:
         for number in range(7, 11):
             source.next(number)
-        assert len(source._coming) == ahead
+        assert len(source._requests) == ahead
     finally:
         source.close()
 

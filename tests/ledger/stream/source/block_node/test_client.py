@@ -108,7 +108,7 @@ def said_at(host: str, port: int, *, tls: bool = False, seconds: float = PATIENC
     endpoint = Endpoint(host, port, tls)
     with closing(BlockNodeClient(BlockNode(endpoint, endpoint), Limits())) as using:
         assert using.available(seconds) is None
-        return using.ask(seconds).answer().about("it")
+        return using.poll(seconds).answer().text("it")
 
 
 def test_a_node_that_is_away_has_nothing_and_says_why():
@@ -287,7 +287,7 @@ def test_blocks_ahead_of_the_reader_are_few_if_they_are_large(server, monkeypatc
         for number in range(7, 11):
             coming = subscription.next(PATIENCE_SECONDS)
             assert coming and coming.number == number
-            assert len(subscription._ready) <= 1
+            assert len(subscription._buffered) <= 1
 
 
 class Pausing(BlockNodeServer):
@@ -321,11 +321,11 @@ def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
     with Pausing() as server:
         server.publish(ONE.number, ONE.content)
         with closing(client(server)) as using:
-            answered = [using.ask(PATIENCE_SECONDS) for _ in range(2)]
-            assert all(question.is_answered_within(PATIENCE_SECONDS) for question in answered)
+            answered = [using.poll(PATIENCE_SECONDS) for _ in range(2)]
+            assert all(question.is_done_within(PATIENCE_SECONDS) for question in answered)
             server.may_answer.clear()
-            too_late = [using.ask(0.05) for _ in range(2)]
-            assert all(question.is_answered_within(PATIENCE_SECONDS) for question in too_late)
+            too_late = [using.poll(0.05) for _ in range(2)]
+            assert all(question.is_done_within(PATIENCE_SECONDS) for question in too_late)
             server.may_answer.set()
 
             using.close()
@@ -341,11 +341,11 @@ def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():
     with Pausing() as server:
         server.may_answer.clear()
         using = client(server)
-        question = using.ask(PATIENCE_SECONDS)
-        assert not question.is_answered_within(0.05)
+        question = using.poll(PATIENCE_SECONDS)
+        assert not question.is_done_within(0.05)
         using.close()
 
-        assert question.is_answered_within(PATIENCE_SECONDS)
+        assert question.is_done_within(PATIENCE_SECONDS)
         assert question.answer() == Answer(failure="the connection to it was closed")
         server.may_answer.set()
 
@@ -362,7 +362,7 @@ def test_a_range_without_an_end_is_none(server):
     server.publish(0, ONE.content)
     server.publish((1 << 64) - 1, ONE.content)
     with closing(client(server)) as using:
-        assert using.ask(PATIENCE_SECONDS).answer() == Answer(failure="does not tell which blocks it has")
+        assert using.poll(PATIENCE_SECONDS).answer() == Answer(failure="does not tell which blocks it has")
 
 
 def test_a_node_that_goes_away_is_a_failure(server):

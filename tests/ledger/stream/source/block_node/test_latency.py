@@ -38,13 +38,13 @@ class Nodes:
         ]
         self.clients = {node: BlockNodeClient(node, Limits()) for node in (*nodes, AWAY)}
         self.scheduler = Scheduler(
-            lambda: [*nodes, AWAY], lambda node: self.clients[node].ask(5), Rules(Order.LATENCY)
+            lambda: [*nodes, AWAY], lambda node: self.clients[node].poll(5), Rules(Order.LATENCY)
         )
         self.scheduler.ordered()
         self.followed: BlockNode | None = AWAY
 
     def meter(self, backlog: int = 5) -> LatencyMeter:
-        measuring = Measuring(every=PATIENCE_SECONDS, most_seconds=PATIENCE_SECONDS, backlog=backlog)
+        measuring = Measuring(interval=PATIENCE_SECONDS, timeout=PATIENCE_SECONDS, backlog=backlog)
         return LatencyMeter(
             self.scheduler,
             self.clients.__getitem__,
@@ -82,13 +82,13 @@ def nodes(settings_of: Any) -> Iterator[Nodes]:
 def test_the_node_that_has_the_next_block_sooner_is_preferred_until_that_changes(nodes):
     meter = nodes.meter()
     nodes.send(2, 20)
-    meter.measure_some()
+    meter.measure_backlog()
 
     assert nodes.latencies == [pytest.approx(2, abs=1), pytest.approx(20, abs=1)]
     assert nodes.scheduler.ordered()[0] == nodes.one
     for _ in range(3):
         nodes.send(20, 2)
-        meter.measure_some()
+        meter.measure_backlog()
 
     assert nodes.scheduler.ordered()[0] == nodes.other
     meter.close(5)
@@ -97,7 +97,7 @@ def test_the_node_that_has_the_next_block_sooner_is_preferred_until_that_changes
 def test_a_node_that_has_a_block_before_its_end_is_not_the_quickest(nodes):
     meter = nodes.meter()
     nodes.send(-5, 20)
-    meter.measure_some()
+    meter.measure_backlog()
 
     assert nodes.latencies == [None, pytest.approx(20, abs=1)]
     meter.close(5)
@@ -108,10 +108,10 @@ def test_a_node_that_is_followed_is_not_measured_and_none_while_blocks_of_the_pa
     nodes.send(2, 20)
 
     nodes.followed = None
-    meter.measure_some()
+    meter.measure_backlog()
     assert nodes.latencies == [None, None]
     nodes.followed = nodes.one
-    meter.measure_some()
+    meter.measure_backlog()
     assert nodes.latencies == [None, pytest.approx(20, abs=1)]
     meter.close(5)
 
@@ -121,8 +121,8 @@ def test_as_many_as_may_wait_are_measured_and_the_others_the_next_time(nodes):
     meter = nodes.meter(backlog=0)
     nodes.send(2, 20)
 
-    meter.measure_some()
-    meter.measure_some()
+    meter.measure_backlog()
+    meter.measure_backlog()
 
     assert nodes.latencies == [None, pytest.approx(20, abs=1)]
     meter.close(5)
@@ -131,13 +131,13 @@ def test_as_many_as_may_wait_are_measured_and_the_others_the_next_time(nodes):
 def test_three_misses_make_a_latency_unknown(nodes):
     meter = nodes.meter()
     nodes.send(2, 20)
-    meter.measure_some()
+    meter.measure_backlog()
     for server in nodes.servers:
         server.__exit__()
 
     for _ in range(3):
         assert nodes.latencies[0] is not None
-        meter.measure_some()
+        meter.measure_backlog()
 
     assert nodes.latencies == [None, None]
     meter.close(5)

@@ -26,7 +26,7 @@ class FixedAnswer:
     def __init__(self, has: Available | None) -> None:
         self._has = has
 
-    def is_answered_within(self, seconds: float) -> bool:
+    def is_done_within(self, seconds: float) -> bool:
         return True
 
     def answer(self) -> Answer:
@@ -40,9 +40,9 @@ class Network:
         self.now = 1000.0
         self.has: dict[BlockNode, Available | None] = dict.fromkeys(nodes or (C, B, A), ALL)
         self.asked: list[BlockNode] = []
-        self.scheduler = Scheduler(lambda: list(self.has), self.ask, Rules(order), lambda: self.now)
+        self.scheduler = Scheduler(lambda: list(self.has), self.poll, Rules(order), lambda: self.now)
 
-    def ask(self, each: BlockNode) -> FixedAnswer:
+    def poll(self, each: BlockNode) -> FixedAnswer:
         self.asked.append(each)
         return FixedAnswer(self.has[each])
 
@@ -233,7 +233,7 @@ def test_of_nodes_that_are_set_aside_the_one_that_failed_last_comes_last():
         network.now += 1
         network.scheduler.failed(node_that_stalls, waited=5.0)
 
-    assert network.scheduler.another_with(7, A) == B
+    assert network.scheduler.other_node_with(7, A) == B
     assert network.scheduler.choose(7) == (B, 7, SelectionReason.FORCED)
 
 
@@ -256,7 +256,7 @@ def test_a_latency_is_a_mean_that_three_misses_forget():
     assert network.scheduler.ordered()[0] == B
 
     for _ in range(3):
-        network.scheduler.missed(B)
+        network.scheduler.not_measured(B)
 
     assert network.scheduler.ordered()[0] == A
 
