@@ -81,7 +81,7 @@ class StateProof(ReadView):
         nonce: Any = parameters.nonce or 0
         try:
             place = state_proof.find(payer, valid_start, nonce, parameters.scheduled)
-            return state_proof.document(place, most_before=_MAX_BEFORE)
+            return state_proof.document(place, max_before=_MAX_BEFORE)
         except NotStored as error:
             raise NotFound(str(error), detail=not_loaded.transaction(valid_start)) from None
         except Busy as error:

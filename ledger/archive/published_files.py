@@ -30,15 +30,15 @@ class NodeFolders:
     layout: Layout
     concurrency: int = 1
 
-    def read(self, node_id: int, account_id: int, name: str, *, most: int | None = None) -> bytes:
+    def read(self, node_id: int, account_id: int, name: str, *, max_bytes: int | None = None) -> bytes:
         """Return a file from the first folder of a node that has it. Errors: BucketError."""
         *others, last = self.layout.folders(node_id, account_id)
         for folder in others:
             try:
-                return self.bucket.read(f"{folder}/{name}", most=most)
+                return self.bucket.read(f"{folder}/{name}", max_bytes=max_bytes)
             except NoSuchFile:
                 continue
-        return self.bucket.read(f"{last}/{name}", most=most)
+        return self.bucket.read(f"{last}/{name}", max_bytes=max_bytes)
 
     def first(self, path: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]) -> Content:
         """Return `read` of the first copy for which it raises no StreamFileError.

@@ -16,13 +16,13 @@ from ledger.archive.location import block_path, set_in_use
 from ledger.archive.originals import ArchiveSelection, Original
 from ledger.archive.published_files import NodeFolders
 from ledger.archive.store import ArchiveStore, archive_bucket
-from ledger.stream.block.block_file import VERSION, most_bytes, read_block_file
+from ledger.stream.block.block_file import VERSION, max_block_bytes, read_block_file
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.names import SIDECAR_FOLDER, signature_name
 from ledger.stream.record.record_file import RecordFile, SidecarMetadata
 from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
-from ledger.stream.signature.quorum import Quorum, QuorumAt, SignedHashes, Votes, least_for_proofs
+from ledger.stream.signature.quorum import Quorum, QuorumAt, SignedHashes, Votes, required_for_proofs
 from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.configured import stream_bucket, stream_layout
@@ -140,7 +140,7 @@ class _Copies:
             if row.is_block:
                 if self._selection.blocks:
                     path = block_path(self._selection.network, row.number)
-                    file = read_block_file(path, bucket.read(path, most=most_bytes()))
+                    file = read_block_file(path, bucket.read(path, max_bytes=max_block_bytes()))
                     self._verified_block(row, FetchedBlock(file.name, row.number, file, bucket.location))
                 return True
             quorum = self._source.quorum_at(row.consensus_start)
@@ -241,7 +241,7 @@ def _verified_signatures(row: _Missing, files: NodeFolders, quorum: Quorum) -> S
         votes.add_file(node, data)
     signed = votes.require()
     row.require(signed.file_hash == row.file_hash)
-    required = least_for_proofs(len(quorum.accounts))
+    required = required_for_proofs(len(quorum.accounts))
     if len(signed.signers) < required:
         raise StreamFileError(
             row.name, 0, f"the source has {len(signed.signers)} signatures of it, and {required} are needed"

@@ -28,15 +28,15 @@ class FileName(Protocol):
     def compressor(self) -> str: ...
 
 
-def content_of(name: FileName, data: bytes, *, most: int = 0) -> bytes:
-    """Return the bytes that hashes are over; so `most` bytes are allowed where that is more than usual.
+def content_of(name: FileName, data: bytes, *, max_bytes: int = 0) -> bytes:
+    """Return the bytes that hashes are over; so `max_bytes` bytes are allowed where that is more than usual.
 
     Errors: StreamFileError; its position is in the stored bytes.
     """
-    most_stored, most = max(MAX_STORED, most), max(MAX_CONTENT, most)
-    if len(data) > most_stored:
+    max_stored, max_bytes = max(MAX_STORED, max_bytes), max(MAX_CONTENT, max_bytes)
+    if len(data) > max_stored:
         raise StreamFileError(
-            name.name, most_stored, f"{len(data)} bytes; stream files have at most {most_stored}"
+            name.name, max_stored, f"{len(data)} bytes; stream files have at most {max_stored}"
         )
     if not data:
         raise damaged(name.name, "the file is empty")
@@ -50,10 +50,10 @@ def content_of(name: FileName, data: bytes, *, most: int = 0) -> bytes:
             f"compressed by {name.compressor}, which is not supported",
             "Store it with gzip (.gz), zstd (.zstd) or as it is.",
         )
-    return _decompressed(codec, name.name, data, most)
+    return _decompressed(codec, name.name, data, max_bytes)
 
 
-def _decompressed(codec: str, file: str, data: bytes, most: int) -> bytes:
+def _decompressed(codec: str, file: str, data: bytes, max_bytes: int) -> bytes:
     decompressor: Any = (
         zlib.decompressobj(_GZIP)
         if codec == "gzip"
@@ -69,8 +69,8 @@ def _decompressed(codec: str, file: str, data: bytes, most: int) -> bytes:
         position += _CHUNK_BYTES[codec]
         chunks.append(chunk)
         length += len(chunk)
-        if length > most:
-            raise StreamFileError(file, len(data), f"unfolds to more than {most} bytes")
+        if length > max_bytes:
+            raise StreamFileError(file, len(data), f"unfolds to more than {max_bytes} bytes")
     if not decompressor.eof:
         raise damaged(file, f"the file ends inside its {codec} data", len(data))
     extra = len(decompressor.unused_data) + max(0, len(data) - position)

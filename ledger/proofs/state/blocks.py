@@ -16,7 +16,7 @@ from ledger.proofs.state import fetching, locations
 from ledger.proofs.state.errors import NotFetched
 from ledger.queries import ledgers
 from ledger.queries.state_proofs import StoredFile
-from ledger.stream.block.block_file import content_of_stored, most_bytes
+from ledger.stream.block.block_file import content_of_stored, max_block_bytes
 from ledger.stream.block.items import BlockContent, read_items
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import latest_folder
@@ -34,10 +34,10 @@ class FoundBlock(NamedTuple):
     content: BlockContent
 
 
-def document(consensus_timestamp: int, file: StoredFile, *, most_before: int | None = None) -> BlockProofJson:
+def document(consensus_timestamp: int, file: StoredFile, *, max_before: int | None = None) -> BlockProofJson:
     """Return the proof of the transaction of this time (ns), which is in this block.
 
-    `most_before` is how many bytes of transactions and results before it the proof may have. Errors: NoProof.
+    `max_before` is how many bytes of transactions and results before it the proof may have. Errors: NoProof.
     """
     try:
         ledger = ledgers.published()
@@ -50,7 +50,7 @@ def document(consensus_timestamp: int, file: StoredFile, *, most_before: int | N
         with fetching.others_served(deadline):
             block = found(file, deadline)
             return compose(
-                block.content, block.serialized, consensus_timestamp, ledger, most_before=most_before
+                block.content, block.serialized, consensus_timestamp, ledger, max_before=max_before
             )
     except StreamFileError as error:
         raise NotFetched(f"Block {file.number} is unusable: {error}") from error
@@ -100,7 +100,7 @@ class _Search:
         for bucket in buckets:
             try:
                 folder = latest_folder(bucket, config.value("network"))
-                data = bucket.read(block_path(folder, self._file.number), most=most_bytes())
+                data = bucket.read(block_path(folder, self._file.number), max_bytes=max_block_bytes())
             except StreamFileError as error:
                 self._looked.append(f"{bucket.location} ({error.cause})")
                 continue

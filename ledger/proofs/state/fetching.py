@@ -50,16 +50,21 @@ def _acquired(semaphore: threading.Semaphore, seconds: float) -> Iterator[None]:
 
 
 def from_all(
-    buckets: Sequence[NodeFolders], nodes: Sequence[AddressBookNode], name: str, deadline: float, *, most: int
+    buckets: Sequence[NodeFolders],
+    nodes: Sequence[AddressBookNode],
+    name: str,
+    deadline: float,
+    *,
+    limit: int,
 ) -> Mapping[int, bytes]:
-    """Return a file of at most `most` bytes of each node by node id, as far as they arrive in time.
+    """Return a file of at most `limit` bytes of each node by node id, as far as they arrive in time.
 
     Each bucket is read for the files that are missing in the ones before.
     """
     contents: dict[int, bytes] = {}
     for folders in buckets:
         reading = {
-            _pool().submit(folders.read, node.node_id, node.account_id, name, most=most): node.node_id
+            _pool().submit(folders.read, node.node_id, node.account_id, name, max_bytes=limit): node.node_id
             for node in nodes
             if node.node_id not in contents
         }

@@ -24,7 +24,7 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import V5, V6, read_record_file
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.record.running_hash import after_hashes, hash_object, stream_object
-from ledger.stream.signature.quorum import ConsensusMode, Quorum, SignedHashes, Votes, least_for_proofs
+from ledger.stream.signature.quorum import ConsensusMode, Quorum, SignedHashes, Votes, required_for_proofs
 from ledger.stream.signature.signature_file import signature_content_v2
 from mirror.core import config, logs
 from mirror.core.values import entity_id
@@ -111,7 +111,7 @@ def _published(file: StoredFile, books: StoredBook, deadline: float) -> _Proved:
     """Return the file and its signatures as nodes have published them. Errors: NotFetched."""
     buckets = locations.record_file_buckets()
     name = names.signature_name(_published_name(file))
-    contents = fetching.from_all(buckets, books.nodes, name, deadline, most=_MAX_OF_SIGNATURE)
+    contents = fetching.from_all(buckets, books.nodes, name, deadline, limit=_MAX_OF_SIGNATURE)
     signed = _signed(name, contents, books)
     if file.content is not None and (stored := _checked(file.name, file.content, signed)):
         return stored
@@ -139,7 +139,7 @@ def _signed(name: str, contents: Mapping[int, bytes], books: StoredBook) -> Sign
             log.warning("signature_file_unusable", file=name, node=node_id, reason=problem)
     signed = votes.outcome
     count = len(signed.signers) if signed else 0
-    if signed is None or count < least_for_proofs(len(books.nodes)):
+    if signed is None or count < required_for_proofs(len(books.nodes)):
         raise NotFetched(
             f"Require at least 1/3 signature files to prove consensus, got {count} out of "
             f"{len(books.nodes)} for file {name}"

@@ -35,12 +35,12 @@ def at_time(consensus_timestamp: int) -> Place:
     return Place(consensus_timestamp, file)
 
 
-def document(place: Place, *, most_before: int | None = None) -> Mapping[str, object]:
+def document(place: Place, *, max_before: int | None = None) -> Mapping[str, object]:
     """Return the proof of the transaction at this place, as JSON.
 
-    `most_before` is how many bytes of a block that are before the transaction the proof may have.
+    `max_before` is how many bytes of a block that are before the transaction the proof may have.
     Errors: NoProof.
     """
     if place.file.is_block:
-        return blocks.document(place.consensus_timestamp, place.file, most_before=most_before)
+        return blocks.document(place.consensus_timestamp, place.file, max_before=max_before)
     return record_files.document(place.consensus_timestamp, place.file)

@@ -43,7 +43,7 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
     Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
     """
     parsed = names.parse(name)
-    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
+    block = read_items(parsed.name, content_of(parsed, data, max_bytes=max_block_bytes()))
     file = record_file_of_block(block, parsed.number, len(data))
     file.original = data
     return file
@@ -89,7 +89,7 @@ def record_file_of_block(
 def read_block_time(name: str, data: bytes) -> int:
     """Return the time of the block (ns), from its header. Errors: StreamFileError."""
     parsed = names.parse(name)
-    block = read_items(parsed.name, content_of(parsed, data, most=most_bytes()))
+    block = read_items(parsed.name, content_of(parsed, data, max_bytes=max_block_bytes()))
     return timestamp.to_ns(block.header.block_timestamp)
 
 
@@ -204,7 +204,7 @@ def _log_ledger(ledger_id: str) -> None:
 # BYTES
 
 
-def most_bytes() -> int:
+def max_block_bytes() -> int:
     """Return how large a block file may be: an archived one may be as large as a block node may send."""
     most: int = config.value("importer.block.stream.maxBlockSize")
     return max(MAX_STORED, most)
@@ -230,7 +230,7 @@ class OriginalBlock:
 def content_of_stored(name: str, data: bytes) -> bytes:
     """Return the serialized `Block` that is stored as `data`, by any compressor. Errors: StreamFileError."""
     compressor = next((kind for magic, kind in _COMPRESSORS if data.startswith(magic)), "")
-    return content_of(names.BlockFileName(name, 0, compressor), data, most=most_bytes())
+    return content_of(names.BlockFileName(name, 0, compressor), data, max_bytes=max_block_bytes())
 
 
 def compressed(original: bytes) -> bytes:

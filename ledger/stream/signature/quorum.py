@@ -22,7 +22,7 @@ NO_SIGNATURE = "no signature file"
 NOT_IN_ADDRESS_BOOK = "not in the address book"
 
 
-def least_for_proofs(nodes: int) -> int:
+def required_for_proofs(nodes: int) -> int:
     """Return how many of so many nodes have to have signed a file for a state proof: a third of them.
 
     Their stakes don't count in such a proof, as an address book does not tell them.

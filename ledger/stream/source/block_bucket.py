@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from ledger.stream.block import names
-from ledger.stream.block.block_file import most_bytes, read_block_file
+from ledger.stream.block.block_file import max_block_bytes, read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.record_file import RecordFile
 from ledger.stream.source.blocks import EARLIEST, FetchedBlock
@@ -92,6 +92,6 @@ class BlockBucket:
             self._folder = latest_folder(self._bucket, self._network)
         path = f"{self._folder}/{names.in_bucket(number)}"
         with ingest.stage("download"):
-            data = self._bucket.read(path, most=most_bytes())
+            data = self._bucket.read(path, max_bytes=max_block_bytes())
         with ingest.stage("read"):
             return read_block_file(path, data)

@@ -129,19 +129,19 @@ class Bucket(ABC):
         A folder that does not exist has none. Errors: BucketError.
         """
 
-    def read(self, path: str, *, most: int | None = None) -> bytes:
-        """Read a file of at most `most` bytes, MAX_STORED by default. Errors: BucketError; NoSuchFile."""
+    def read(self, path: str, *, max_bytes: int | None = None) -> bytes:
+        """Read a file of up to `max_bytes` bytes, by default MAX_STORED. Errors: BucketError; NoSuchFile."""
         with incidents.recorded(path.rpartition("/")[0] or self.location, normal=NoSuchFile):
-            data = self._read(path, MAX_STORED if most is None else most)
+            data = self._read(path, MAX_STORED if max_bytes is None else max_bytes)
             if data[:_PAGE_BYTES].lstrip().lower().startswith(_HTML_STARTS):
                 raise BucketError(path, "the answer is an HTML page, not the file")
             return data
 
-    def _read(self, path: str, most: int) -> bytes:
+    def _read(self, path: str, max_bytes: int) -> bytes:
         with _request_errors(path, not_found=NoSuchFile):
             answer = obstore.get(self._store, path)
-            if answer.meta["size"] > most:
-                raise BucketError(path, f"{answer.meta['size']} bytes; stream files have at most {most}")
+            if answer.meta["size"] > max_bytes:
+                raise BucketError(path, f"{answer.meta['size']} bytes; stream files have at most {max_bytes}")
             return bytes(answer.bytes())
 
     def folders(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
-from ledger.stream.signature.quorum import Quorum, Votes, least_for_proofs
+from ledger.stream.signature.quorum import Quorum, Votes, required_for_proofs
 from ledger.stream.source import incidents
 from ledger.stream.source.bucket import PAGE, Bucket
 from ledger.stream.source.stream_file import NodeCopy, VerifiedFile, read_verified
@@ -191,7 +191,7 @@ class Download:
             self._pool.submit(self.bucket.read, f"{folder}/{published.name}"): node_id
             for node_id, folder in published.folders.items()
         }
-        required = least_for_proofs(len(quorum.accounts)) if self._for_proofs else 0
+        required = required_for_proofs(len(quorum.accounts)) if self._for_proofs else 0
         for future in as_completed(futures):
             node_id = futures[future]
             try:

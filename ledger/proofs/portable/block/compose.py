@@ -38,24 +38,24 @@ def compose(
     at: int,
     ledger: LedgerIdentity | None,
     *,
-    most_before: int | None = None,
+    max_before: int | None = None,
 ) -> BlockProofJson:
     """Return the proof of the transaction of a time (ns).
 
     `content` is the block as it was serialized. The proof has all transactions and results before, which show
-    that transaction and result belong together, where these can show it; `most_before` is how many bytes of
+    that transaction and result belong together, where these can show it; `max_before` is how many bytes of
     them it may have.
     Errors: StreamFileError when the block is unusable; Unprovable.
     """
     try:
-        return _proof(block, content, at, ledger, most_before)
+        return _proof(block, content, at, ledger, max_before)
     except DecodeError as error:
         # To load a block takes less of it: only the transactions that have results.
         raise StreamFileError(block.name, 0, f"a transaction in it can't be parsed ({error})") from error
 
 
 def _proof(
-    block: BlockContent, content: bytes, at: int, ledger: LedgerIdentity | None, most_before: int | None
+    block: BlockContent, content: bytes, at: int, ledger: LedgerIdentity | None, max_before: int | None
 ) -> BlockProofJson:
     """Errors: DecodeError; StreamFileError; Unprovable."""
     proof, signature = _proof_of(block)
@@ -68,7 +68,7 @@ def _proof(
     header = block.header
     outputs, changes = places.about(result_at, at)
     items = places.proved([places.header_at, signed_at, result_at, *outputs, *changes])
-    before = places.before(signed_at, result_at, most_before) if position is None else None
+    before = places.before(signed_at, result_at, max_before) if position is None else None
     footer = block.footer
     return {
         "version": BLOCK_VERSION,

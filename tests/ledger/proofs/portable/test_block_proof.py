@@ -253,11 +253,11 @@ def test_a_document_of_a_block_whose_tree_does_not_tell_hashes_from_items_is_ref
 def test_items_before_that_are_too_many_are_told():
     block, times = block_of()
 
-    assert proof_of(block, times[0], most_before=0)["before"]
+    assert proof_of(block, times[0], max_before=0)["before"]
     with pytest.raises(
         Unprovable, match=r"the \d+ bytes before it in block 7, .*: take it by `manage.py prove`"
     ):
-        proof_of(block, times[1], most_before=20)
+        proof_of(block, times[1], max_before=20)
 
 
 def test_blocks_without_a_threshold_signature_have_no_proofs():

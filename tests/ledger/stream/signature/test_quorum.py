@@ -17,7 +17,7 @@ from ledger.stream.signature.quorum import (
     Quorum,
     SignedHashes,
     Votes,
-    least_for_proofs,
+    required_for_proofs,
 )
 from ledger.stream.signature.signature_file import read_signature_file
 from mirror.demo.streams.record_files import Block
@@ -226,4 +226,4 @@ def test_recorded_signatures_alone_are_by_their_node(fact):
 
 
 def test_for_a_state_proof_a_third_of_the_nodes_has_to_have_signed():
-    assert [least_for_proofs(nodes) for nodes in (1, 3, 4, 6, 7, 31)] == [1, 1, 2, 2, 3, 11]
+    assert [required_for_proofs(nodes) for nodes in (1, 3, 4, 6, 7, 31)] == [1, 1, 2, 2, 3, 11]
