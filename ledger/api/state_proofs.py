@@ -23,7 +23,7 @@ from mirror.core.rest.parameters.entity_ids import read_transaction_id
 from mirror.core.rest.parameters.parameter_set import ParameterSet
 
 # Of a block before a transaction; anybody may ask for it.
-_MAX_BEFORE = 16 * 1024 * 1024
+_MAX_BYTES_BEFORE = 16 * 1024 * 1024
 
 log = logs.logger(__name__)
 
@@ -80,8 +80,8 @@ class StateProof(ReadView):
         payer, valid_start = read_transaction_id(transaction_id)
         nonce: Any = parameters.nonce or 0
         try:
-            place = state_proof.find(payer, valid_start, nonce, parameters.scheduled)
-            return state_proof.document(place, max_before=_MAX_BEFORE)
+            location = state_proof.find(payer, valid_start, nonce, parameters.scheduled)
+            return state_proof.document(location, max_before=_MAX_BYTES_BEFORE)
         except NotStored as error:
             raise NotFound(str(error), detail=not_loaded.transaction(valid_start)) from None
         except Busy as error:

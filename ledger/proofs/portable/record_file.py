@@ -63,11 +63,11 @@ def verify(document: Mapping[str, object], trusted: Trusted, expected: Expected 
     version, books, file = given["version"], given["address_books"], given["record_file"]
     stated = [given[name] for name in ("consensus_timestamp", "transaction_id") if name in given]
     try:
-        record = _whole(version, file) if isinstance(file, bytes) else _compact(version, file)
+        record = _parse_whole(version, file) if isinstance(file, bytes) else _parse_compact(version, file)
     except (DecodeError, InvalidItem, StreamFileError) as error:
         cause = error.cause if isinstance(error, StreamFileError) else str(error)
         raise NotProved(FORM, f"its record file can't be read ({cause})") from error
-    item = _chosen(record, stated, expected)
+    item = _select_item(record, stated, expected)
     rests_on = []
     if trusted.book is None:
         if not books:
@@ -96,16 +96,16 @@ def verify(document: Mapping[str, object], trusted: Trusted, expected: Expected 
 # RECORD FILE
 
 
-def _whole(version: int, content: bytes) -> _Record:
+def _parse_whole(version: int, content: bytes) -> _Record:
     file = read_record_file(_NAME, content)
     if file.version != version:
         raise NotProved(FORM, f"its record file is one of version {file.version}, not {version}")
     return _Record(file.file_hash, file.metadata_hash, file.hash, file.block_number, list(file.items))
 
 
-def _compact(version: int, file: Any) -> _Record:
+def _parse_compact(version: int, file: Any) -> _Record:
     head, number, stream_object = file["head"], file["block_number"], file["record_stream_object"]
-    start, end = (_running_hash(file, f"{which}_running_hash_object") for which in ("start", "end"))
+    start, end = (_running_hash(file, f"{end_name}_running_hash_object") for end_name in ("start", "end"))
     before, after = file["hashes_before"], file["hashes_after"]
     reader = Reader(_NAME, head)
     if len(head) != _HEAD_LENGTHS.get(version) or reader.int32("version") != version:
@@ -157,33 +157,33 @@ def _item(stream_object: bytes, hapi_version: tuple[int, ...]) -> RecordItem:
     )
 
 
-def _chosen(record: _Record, stated: Sequence[str], expected: Expected | None) -> RecordItem:
+def _select_item(record: _Record, stated: Sequence[str], expected: Expected | None) -> RecordItem:
     """Return the transaction that is proved: the only one of what is stated and expected."""
     found = [
         item
         for item in record.items
-        if set(stated) <= {timestamp.text(item.consensus_timestamp), _id_of(item)}
+        if set(stated) <= {timestamp.text(item.consensus_timestamp), _transaction_id(item)}
     ]
-    wanted = " and ".join(stated)
+    description = " and ".join(stated)
     if expected is not None and len(found) > 1:
-        found = [item for item in found if expected.is_of(_transaction(item))]
-        wanted = " and ".join(dict.fromkeys((*stated, expected.name)))
+        found = [item for item in found if expected.matches(_transaction(item))]
+        description = " and ".join(dict.fromkeys((*stated, expected.name)))
     if len(found) == 1:
         return found[0]
-    if not wanted:
+    if not description:
         raise NotProved(_STATED, f"the record file has {len(found)}; name one of them by --id")
     if not found:
-        raise NotProved(_STATED, f"the record file has none of {wanted}")
-    raise NotProved(_STATED, f"the record file has {len(found)} of {wanted}; name its time by --id")
+        raise NotProved(_STATED, f"the record file has none of {description}")
+    raise NotProved(_STATED, f"the record file has {len(found)} of {description}; name its time by --id")
 
 
-def _id_of(item: RecordItem) -> str:
+def _transaction_id(item: RecordItem) -> str:
     return transaction_id.text(item.payer_account_id, item.valid_start_ns)
 
 
 def _transaction(item: RecordItem) -> Transaction:
     return Transaction(
-        transaction_id=_id_of(item),
+        transaction_id=_transaction_id(item),
         nonce=item.nonce,
         scheduled=item.scheduled,
         consensus_timestamp=item.consensus_timestamp,
@@ -240,21 +240,21 @@ def _signers(
         except StreamFileError as error:
             raise NotProved(_SIGNATURES, f"that of {account} can't be read ({error.cause})") from error
         _check_hashes(record, account, signature)
-        node = _node_of(account, quorum)
+        node = _node_with_account(account, quorum)
         if node is not None and signature.is_signed_by(quorum.keys[node]):
             votes.add(node, signature)
             continue
-        known = _node_of(account, stated)
-        if known is None or not signature.is_signed_by(stated.keys[known]):
+        document_node = _node_with_account(account, stated)
+        if document_node is None or not signature.is_signed_by(stated.keys[document_node]):
             raise NotProved(
                 _SIGNATURES, f"that of {account} is not by the key that this account has in the address book"
             )
     try:
         return votes.require().signers
     except NoQuorum as error:
-        exactly = "; exactly a third, which is not enough here, is enough for a node to answer with a proof"
+        hint = "; exactly a third, which is not enough here, is enough for a node to answer with a proof"
         is_third = Fraction(error.stake, quorum.total_stake) == _RATIO
-        raise NotProved(_SIGNATURES, error.cause + exactly * is_third) from error
+        raise NotProved(_SIGNATURES, error.cause + hint * is_third) from error
 
 
 def _check_hashes(record: _Record, account: str, signature: SignatureFile) -> None:
@@ -266,7 +266,7 @@ def _check_hashes(record: _Record, account: str, signature: SignatureFile) -> No
         raise NotProved(_SIGNATURES, f"that of {account} is one of another file")
 
 
-def _node_of(account: str, quorum: Quorum) -> int | None:
+def _node_with_account(account: str, quorum: Quorum) -> int | None:
     return next(
         (node for node, encoded in quorum.accounts.items() if entity_id.text(encoded) == account), None
     )

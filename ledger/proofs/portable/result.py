@@ -35,7 +35,7 @@ class Transaction:
     position: int | None = None
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         """Which of those with its id it is, in words."""
         nonce = f", nonce {self.nonce}" if self.nonce else ""
         scheduled = ", scheduled" if self.scheduled else ""
@@ -52,14 +52,14 @@ class Expected(NamedTuple):
     nonce: int = 0
     scheduled: bool = False
 
-    def is_of(self, found: Transaction) -> bool:
+    def matches(self, found: Transaction) -> bool:
         if self.name == timestamp.text(found.consensus_timestamp):
             return True
         return self == (found.transaction_id, found.nonce, found.scheduled)
 
 
 # Exit codes of commands.
-_PROVED, _UNTOLD = 0, 3
+_PROVED, _UNPROVED = 0, 3
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Verdict:
 
     `version` is the format of the file, 7 and more for blocks; `number` and `hash` (hex) are of the block,
     None where the document does not prove them. `signers` says who has signed, `signed` of `total` is their
-    weight. `untold` says why it is not proved that transaction and result belong together, "" if it is.
+    weight. `unproved` says why it is not proved that transaction and result belong together, "" if it is.
     """
 
     version: int
@@ -79,7 +79,7 @@ class Verdict:
     signed: int
     total: int
     rests_on: list[str] = field(default_factory=list)
-    untold: str = ""
+    unproved: str = ""
 
     @property
     def share(self) -> float:
@@ -88,22 +88,22 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """The exit code of a command that has come to it; 1 and 2 are those of errors."""
-        return _UNTOLD if self.untold else _PROVED
+        return _UNPROVED if self.unproved else _PROVED
 
     def lines(self) -> list[str]:
         """Say it in words."""
         proved = self.transaction
-        named = f"transaction {proved.named}"
+        label = f"transaction {proved.label}"
         where = "record file" if self.version < BLOCK_VERSION else "block"
         at = timestamp.text(proved.consensus_timestamp)
         lines = (
             [
-                f"Not proved: that {named} ({proved.type}) has the result {proved.result} of {at}. Both are "
-                f"in the same block, but {self.untold}."
+                f"Not proved: that {label} ({proved.type}) has the result {proved.result} of {at}. Both are "
+                f"in the same block, but {self.unproved}."
             ]
-            if self.untold
+            if self.unproved
             else [
-                f"Proved: {named} ({proved.type}) reached consensus at {at} with the result {proved.result}."
+                f"Proved: {label} ({proved.type}) reached consensus at {at} with the result {proved.result}."
             ]
         )
         if proved.position is not None:
@@ -118,8 +118,8 @@ class Verdict:
     def json(self) -> dict[str, object]:
         proved = self.transaction
         return {
-            "proved": not self.untold,
-            **({"step": "The order of the block", "cause": self.untold} if self.untold else {}),
+            "proved": not self.unproved,
+            **({"step": "The order of the block", "cause": self.unproved} if self.unproved else {}),
             "transaction_id": proved.transaction_id,
             "nonce": proved.nonce,
             "scheduled": proved.scheduled,

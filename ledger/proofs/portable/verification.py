@@ -1,6 +1,6 @@
 """Verifying the proof of a transaction, of whatever kind, with nothing but what its reader trusts."""
 
-from ledger.proofs.portable.document import FORM, NotProved, parsed
+from ledger.proofs.portable.document import FORM, NotProved, parse_json
 from ledger.proofs.portable.result import Expected, Trusted, Verdict
 from ledger.stream.block.names import BLOCK_VERSION
 from mirror.core.values import timestamp
@@ -11,7 +11,7 @@ def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> V
 
     Errors: NotProved.
     """
-    document = parsed(data)
+    document = parse_json(data)
     if not isinstance(document, dict):
         raise NotProved(FORM, "it is no JSON object")
     version = document.get("version")
@@ -27,10 +27,10 @@ def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> V
         from ledger.proofs.portable import record_file
 
         verdict = record_file.verify(document, trusted, expected)
-    proved = verdict.transaction
-    if expected is not None and not expected.is_of(proved):
-        times = timestamp.text(proved.consensus_timestamp)
-        raise NotProved("The transaction", f"the proof is one of {proved.named} at {times}")
+    transaction = verdict.transaction
+    if expected is not None and not expected.matches(transaction):
+        times = timestamp.text(transaction.consensus_timestamp)
+        raise NotProved("The transaction", f"the proof is one of {transaction.label} at {times}")
     return verdict
 
 
@@ -39,14 +39,14 @@ def _require_anchor(version: int, trusted: Trusted) -> None:
 
     It would be proved by what is in it, which is not what the reader wants.
     """
-    of_blocks = trusted.ledger is not None or trusted.ledger_id is not None
-    of_files = trusted.book is not None or trusted.stakes is not None
+    has_ledger = trusted.ledger is not None or trusted.ledger_id is not None
+    has_address_book = trusted.book is not None or trusted.stakes is not None
     if version >= BLOCK_VERSION:
-        if of_files and not of_blocks:
+        if has_address_book and not has_ledger:
             raise NotProved(
                 "The ledger", "the document is of a block: name its ledger by --ledger or --ledger-id"
             )
-    elif trusted.book is None and (of_blocks or of_files):
+    elif trusted.book is None and (has_ledger or has_address_book):
         raise NotProved(
             "The address book", "the document is of a record file: name an address book by --address-book"
         )

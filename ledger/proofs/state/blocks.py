@@ -47,8 +47,8 @@ def document(consensus_timestamp: int, file: StoredFile, *, max_before: int | No
         ) from error
     deadline = time.monotonic() + config.value("rest.stateproof.streams.httpOptions.timeout")
     try:
-        with fetching.others_served(deadline):
-            block = found(file, deadline)
+        with fetching.connection_released(deadline):
+            block = find_block(file, deadline)
             return compose(
                 block.content, block.serialized, consensus_timestamp, ledger, max_before=max_before
             )
@@ -58,12 +58,12 @@ def document(consensus_timestamp: int, file: StoredFile, *, max_before: int | No
         raise NotFetched(f"There is no proof: {error}") from error
 
 
-def found(file: StoredFile, deadline: float) -> FoundBlock:
+def find_block(file: StoredFile, deadline: float) -> FoundBlock:
     """Return the block that was loaded. Errors: NotFetched, also after the deadline."""
     search = _Search(file)
-    if file.content is not None and (block := search.take("the database", bytes(file.content))):
+    if file.content is not None and (block := search.read("the database", bytes(file.content))):
         return block
-    fetched = fetching.in_time(partial(search.in_buckets, locations.block_buckets()), deadline)
+    fetched = fetching.run_until(partial(search.read_buckets, locations.block_buckets()), deadline)
     if fetched is None:
         raise NotFetched(f"Block {file.number} could not be read in time")
     return fetched
@@ -74,37 +74,37 @@ class _Search:
 
     def __init__(self, file: StoredFile) -> None:
         self._file = file
-        self._looked: list[str] = []
+        self._searched: list[str] = []
         # Why the first copy was refused.
-        self._refusal = ""
+        self._problem = ""
 
-    def take(self, place: str, data: bytes) -> FoundBlock | None:
+    def read(self, location: str, data: bytes) -> FoundBlock | None:
         """Return the block that was stored as `data`, None if it is not the one that was loaded."""
         file = self._file
         try:
             serialized = content_of_stored(file.name, data)
             block = FoundBlock(serialized, read_items(file.name, serialized))
         except StreamFileError as error:
-            refusal = f"Block {file.number} is unusable: {error}"
+            problem = f"Block {file.number} is unusable: {error}"
         else:
             if block.content.root_hash().hex() == file.block_hash:
                 return block
-            refusal = f"Block {file.number} has been found with another hash than 0x{file.block_hash}"
-        log.warning("block_unusable", block=file.number, place=place, reason=refusal)
-        self._looked.append(f"{place} ({refusal})")
-        self._refusal = self._refusal or refusal
+            problem = f"Block {file.number} has been found with another hash than 0x{file.block_hash}"
+        log.warning("block_unusable", block=file.number, place=location, reason=problem)
+        self._searched.append(f"{location} ({problem})")
+        self._problem = self._problem or problem
         return None
 
-    def in_buckets(self, buckets: Sequence[Bucket]) -> FoundBlock:
+    def read_buckets(self, buckets: Sequence[Bucket]) -> FoundBlock:
         """Errors: NotFetched."""
         for bucket in buckets:
             try:
                 folder = latest_folder(bucket, config.value("network"))
                 data = bucket.read(block_path(folder, self._file.number), max_bytes=max_block_bytes())
             except StreamFileError as error:
-                self._looked.append(f"{bucket.location} ({error.cause})")
+                self._searched.append(f"{bucket.location} ({error.cause})")
                 continue
-            if block := self.take(bucket.location, data):
+            if block := self.read(bucket.location, data):
                 return block
-        message = self._refusal or f"Block {self._file.number} is not kept, nor in its source any more"
-        raise NotFetched(message, "; ".join(self._looked) or "no place is configured")
+        message = self._problem or f"Block {self._file.number} is not kept, nor in its source any more"
+        raise NotFetched(message, "; ".join(self._searched) or "no place is configured")

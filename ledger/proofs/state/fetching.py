@@ -28,19 +28,19 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def others_served(deadline: float) -> Iterator[None]:
+def connection_released(deadline: float) -> Iterator[None]:
     """Release this thread's connection to other requests while files are fetched. Errors: Busy."""
     # Half of the time is for fetching.
     with (
-        _acquired(_waiting, 0),
+        _acquire_or_busy(_waiting, 0),
         request_scheduler.released(),
-        _acquired(_proofs, max(deadline - time.monotonic(), 0) / 2),
+        _acquire_or_busy(_proofs, max(deadline - time.monotonic(), 0) / 2),
     ):
         yield
 
 
 @contextmanager
-def _acquired(semaphore: threading.Semaphore, seconds: float) -> Iterator[None]:
+def _acquire_or_busy(semaphore: threading.Semaphore, seconds: float) -> Iterator[None]:
     if not semaphore.acquire(timeout=seconds):
         raise Busy("Too many state proofs are being made: try again later")
     try:
@@ -49,7 +49,7 @@ def _acquired(semaphore: threading.Semaphore, seconds: float) -> Iterator[None]:
         semaphore.release()
 
 
-def from_all(
+def fetch_from_all(
     buckets: Sequence[NodeFolders],
     nodes: Sequence[AddressBookNode],
     name: str,
@@ -63,52 +63,52 @@ def from_all(
     """
     contents: dict[int, bytes] = {}
     for folders in buckets:
-        reading = {
+        futures = {
             _pool().submit(folders.read, node.node_id, node.account_id, name, max_bytes=limit): node.node_id
             for node in nodes
             if node.node_id not in contents
         }
-        for done in _done(reading, deadline):
-            if (content := _content(done)) is not None:
-                contents[reading[done]] = content
+        for future in _completed(futures, deadline):
+            if (content := _content(future)) is not None:
+                contents[futures[future]] = content
     return contents
 
 
-def one_by_one(
+def fetch_one_by_one(
     buckets: Sequence[NodeFolders], nodes: Sequence[AddressBookNode], name: str, deadline: float
 ) -> Iterator[bytes]:
     """Yield the copies of a file in the folders of one node after the other, until the deadline."""
     for folders in buckets:
         for start in range(0, len(nodes), folders.concurrency):
-            reading = [
+            futures = [
                 _pool().submit(folders.read, node.node_id, node.account_id, name)
                 for node in nodes[start : start + folders.concurrency]
             ]
-            done = _done(reading, deadline)
-            for future in reading:
-                if future in done and (content := _content(future)) is not None:
+            completed = _completed(futures, deadline)
+            for future in futures:
+                if future in completed and (content := _content(future)) is not None:
                     yield content
             if time.monotonic() >= deadline:
                 return
 
 
-def in_time(read: Callable[[], Result], deadline: float) -> Result | None:
+def run_until(read: Callable[[], Result], deadline: float) -> Result | None:
     """Return the result of `read`, None after the deadline. Errors: those of `read`."""
-    reading = _pool().submit(read)
-    return reading.result() if _done([reading], deadline) else None
+    future = _pool().submit(read)
+    return future.result() if _completed([future], deadline) else None
 
 
-def _done(reading: Iterable[Future[Result]], deadline: float) -> Set[Future[Result]]:
+def _completed(futures: Iterable[Future[Result]], deadline: float) -> Set[Future[Result]]:
     """Wait until the deadline; return those that are done."""
-    done, late = wait(reading, max(deadline - time.monotonic(), 0))
-    for future in late:
+    completed, pending = wait(futures, max(deadline - time.monotonic(), 0))
+    for future in pending:
         future.cancel()
-    return done
+    return completed
 
 
-def _content(done: Future[bytes]) -> bytes | None:
+def _content(future: Future[bytes]) -> bytes | None:
     try:
-        return done.result()
+        return future.result()
     except StreamFileError:
         return None
 

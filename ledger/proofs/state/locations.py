@@ -23,13 +23,13 @@ from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 
 _STREAMS = "rest.stateproof.streams."
-_WHERE = ("cloudProvider", "network", "bucketName", "endpointOverride")
-_ACCESS = ("region", "accessKey", "secretKey", "gcpProjectId")
+_LOCATION = ("cloudProvider", "network", "bucketName", "endpointOverride")
+_ACCESS_SETTINGS = ("region", "accessKey", "secretKey", "gcpProjectId")
 _CREDENTIALS = ("accessKey", "secretKey")
 _DEMO = "demo"
 
 # An archived file is in the folder of one of the nodes that signed it; in the source each of them has it.
-_ALL_AT_ONCE, _ONE_BY_ONE = 16, 1
+_CONCURRENT, _SEQUENTIAL = 16, 1
 
 log = logs.logger(__name__)
 
@@ -54,9 +54,9 @@ def block_buckets() -> Sequence[Bucket]:
     return buckets
 
 
-def _values(*beginnings: str) -> tuple[Any, ...]:
+def _values(*prefixes: str) -> tuple[Any, ...]:
     """Return the values of the settings on which a bucket depends: the key of a cache."""
-    return tuple(value for name, value in config.values().items() if name.startswith(beginnings))
+    return tuple(value for name, value in config.values().items() if name.startswith(prefixes))
 
 
 def _archive(values: tuple[Any, ...]) -> NodeFolders | None:
@@ -74,14 +74,14 @@ def _open_archive(values: tuple[Any, ...]) -> NodeFolders | None:
     except OperatorError as error:
         log.warning("state_proof_location_unusable", reason=str(error))
         return None
-    return None if bucket is None else NodeFolders(bucket, layout, _ALL_AT_ONCE)
+    return None if bucket is None else NodeFolders(bucket, layout, _CONCURRENT)
 
 
 @lru_cache(maxsize=1)
 def _published(location: str, values: tuple[Any, ...]) -> NodeFolders | None:
     layout = replace(configured.stream_layout(Layout), network=_read_setting("network"))
     try:
-        return NodeFolders(configured.stream_bucket(location, _read_setting), layout, _ONE_BY_ONE)
+        return NodeFolders(configured.stream_bucket(location, _read_setting), layout, _SEQUENTIAL)
     except OperatorError as error:
         log.warning("state_proof_location_unusable", reason=str(error))
         return None
@@ -100,7 +100,7 @@ def _folder(location: str) -> Bucket:
 
 def _own_demo() -> str:
     """Return the folder of the demo network that this node makes; "" if it makes none."""
-    elsewhere = any(config.value(_STREAMS + name) for name in _WHERE) or stream_settings.is_named()
+    elsewhere = any(config.value(_STREAMS + name) for name in _LOCATION) or stream_settings.is_named()
     folder = settings.DATA_DIR / settings.DEMO_STREAM
     return str(folder) if _read_setting("network") == _DEMO and not elsewhere and folder.is_dir() else ""
 
@@ -109,13 +109,13 @@ def _read_setting(name: str) -> Any:
     """Return the value of a setting of rest.stateproof.streams, or else of importer.downloader."""
     if name == "timeout":
         return config.value(_STREAMS + "httpOptions.timeout")
-    own = config.value(_STREAMS + name) if name in (*_WHERE, *_ACCESS) else None
-    if own:
-        return own
+    value = config.value(_STREAMS + name) if name in (*_LOCATION, *_ACCESS_SETTINGS) else None
+    if value:
+        return value
     # Credentials are for the service that they were made for.
-    is_other_service = bool(config.value(_STREAMS + "endpointOverride"))
-    if is_other_service and name in _CREDENTIALS:
+    is_own_endpoint = bool(config.value(_STREAMS + "endpointOverride"))
+    if is_own_endpoint and name in _CREDENTIALS:
         return ""
-    if is_other_service and name == "allowAnonymousAccess":
+    if is_own_endpoint and name == "allowAnonymousAccess":
         return not config.value(_STREAMS + "accessKey")
     return stream_settings.downloader(name)

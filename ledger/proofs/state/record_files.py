@@ -35,7 +35,7 @@ from mirror.core.values.hashes import sha384
 log = logs.logger(__name__)
 
 # Real ones have less than a thousand bytes.
-_MAX_OF_SIGNATURE = 64 * 1024
+_MAX_SIGNATURE_BYTES = 64 * 1024
 
 _ITEMS = RecordStreamFile.RECORD_STREAM_ITEMS_FIELD_NUMBER
 _TRANSACTION = RecordStreamItem.TRANSACTION_FIELD_NUMBER
@@ -47,7 +47,7 @@ _V6_VERSION_LENGTH = 4
 _BLOCK_NUMBER = Struct(">q")
 
 
-class _Proved(NamedTuple):
+class _SignedFile(NamedTuple):
     """A record file, its content, decompressed, and its signatures."""
 
     record: RecordFile
@@ -62,15 +62,15 @@ def document(consensus_timestamp: int, file: StoredFile) -> Mapping[str, object]
     if books is None:
         raise NotStored("No address book found")
     deadline = time.monotonic() + config.value("rest.stateproof.streams.httpOptions.timeout")
-    with fetching.others_served(deadline):
+    with fetching.connection_released(deadline):
         record, content, signed = _from_block(file, books, deadline) or _published(file, books, deadline)
-        shown: object = base64(content)
+        record_file_json: object = base64(content)
         # Without signatures of its metadata a file has to be whole.
         if can_be_compact(record) and signed.metadata_hash:
-            shown = compact(record, content, consensus_timestamp)
+            record_file_json = compact(record, content, consensus_timestamp)
         return {
             "address_books": list(map(base64, books.contents)),
-            "record_file": shown,
+            "record_file": record_file_json,
             "signature_files": {
                 entity_id.text(account): base64(data) for account, data in signed.files.items()
             },
@@ -78,12 +78,12 @@ def document(consensus_timestamp: int, file: StoredFile) -> Mapping[str, object]
         }
 
 
-def _from_block(file: StoredFile, books: StoredBook, deadline: float) -> _Proved | None:
+def _from_block(file: StoredFile, books: StoredBook, deadline: float) -> _SignedFile | None:
     """Return the file and its signatures from the block it has come in, if that proves it."""
     if file.wrapped_record_block_hash is None:
         return None
     try:
-        serialized, block = blocks.found(file, deadline)
+        serialized, block = blocks.find_block(file, deadline)
         if block.record_file is None:
             raise NotFetched(f"There is no record file in block {file.number}")
         record = read_wrapped(block, len(serialized))
@@ -97,8 +97,8 @@ def _from_block(file: StoredFile, books: StoredBook, deadline: float) -> _Proved
             node_id: signature_content_v2(file_hash, signature)
             for node_id, signature in record.wrapper.signatures
         }
-        signed = _signed(names.signature_name(file.name), signatures, books)
-        return _Proved(record, signed_content(block, record), signed)
+        signed = _verify_signatures(names.signature_name(file.name), signatures, books)
+        return _SignedFile(record, signed_content(block, record), signed)
     except (NotFetched, StreamFileError) as error:
         # Nodes may have published the file by itself, too.
         details = error.details if isinstance(error, NotFetched) else ""
@@ -107,16 +107,16 @@ def _from_block(file: StoredFile, books: StoredBook, deadline: float) -> _Proved
         return None
 
 
-def _published(file: StoredFile, books: StoredBook, deadline: float) -> _Proved:
+def _published(file: StoredFile, books: StoredBook, deadline: float) -> _SignedFile:
     """Return the file and its signatures as nodes have published them. Errors: NotFetched."""
     buckets = locations.record_file_buckets()
     name = names.signature_name(_published_name(file))
-    contents = fetching.from_all(buckets, books.nodes, name, deadline, limit=_MAX_OF_SIGNATURE)
-    signed = _signed(name, contents, books)
+    contents = fetching.fetch_from_all(buckets, books.nodes, name, deadline, limit=_MAX_SIGNATURE_BYTES)
+    signed = _verify_signatures(name, contents, books)
     if file.content is not None and (stored := _checked(file.name, file.content, signed)):
         return stored
     signers = [node for node in books.nodes if node.node_id in signed.signers]
-    for data in fetching.one_by_one(buckets, signers, signed.data_name, deadline):
+    for data in fetching.fetch_one_by_one(buckets, signers, signed.data_name, deadline):
         if fetched := _checked(signed.data_name, data, signed):
             return fetched
     first = entity_id.text(signers[0].account_id)
@@ -130,7 +130,7 @@ def _published_name(file: StoredFile) -> str:
     return names.record_name(names.parse(file.name).instant, file.version)
 
 
-def _signed(name: str, contents: Mapping[int, bytes], books: StoredBook) -> SignedHashes:
+def _verify_signatures(name: str, contents: Mapping[int, bytes], books: StoredBook) -> SignedHashes:
     """Return the hashes that most nodes signed, by their signature files. Errors: NotFetched."""
     votes = Votes(name, Quorum.from_address_book(books.nodes, {}, ConsensusMode.EQUAL, Fraction(0)))
     for node_id in sorted(contents):
@@ -147,12 +147,12 @@ def _signed(name: str, contents: Mapping[int, bytes], books: StoredBook) -> Sign
     return signed
 
 
-def _checked(name: str, stored: bytes, signed: SignedHashes) -> _Proved | None:
+def _checked(name: str, stored: bytes, signed: SignedHashes) -> _SignedFile | None:
     """Return the file if it is the one that was signed."""
     try:
         record = read_record_file(name, stored)
         signed.check(record)
-        return _Proved(record, content_of(names.parse(name), stored), signed)
+        return _SignedFile(record, content_of(names.parse(name), stored), signed)
     except StreamFileError as error:
         log.warning("record_file_unusable", file=name, reason=error.cause)
         return None

@@ -12,14 +12,14 @@ from ledger.queries import state_proofs as queries
 from ledger.queries.state_proofs import StoredFile
 
 
-class Place(NamedTuple):
+class TransactionLocation(NamedTuple):
     """Where a transaction is: its consensus timestamp (ns), and the record file or block with it."""
 
     consensus_timestamp: int
     file: StoredFile
 
 
-def find(payer: int, valid_start: int, nonce: int, scheduled: bool) -> Place:
+def find(payer: int, valid_start: int, nonce: int, scheduled: bool) -> TransactionLocation:
     """Return the place of the successful transaction of an id; `payer` is encoded. Errors: NotStored."""
     at = queries.successful_transaction(payer, valid_start, nonce, scheduled)
     if at is None:
@@ -27,20 +27,20 @@ def find(payer: int, valid_start: int, nonce: int, scheduled: bool) -> Place:
     return at_time(at)
 
 
-def at_time(consensus_timestamp: int) -> Place:
+def at_time(consensus_timestamp: int) -> TransactionLocation:
     """Return the place of what happened at a time. Errors: NotStored."""
     file = queries.file_at(consensus_timestamp)
     if file is None:
         raise NotStored(f"No matching RCD file found with {consensus_timestamp} in the range")
-    return Place(consensus_timestamp, file)
+    return TransactionLocation(consensus_timestamp, file)
 
 
-def document(place: Place, *, max_before: int | None = None) -> Mapping[str, object]:
+def document(location: TransactionLocation, *, max_before: int | None = None) -> Mapping[str, object]:
     """Return the proof of the transaction at this place, as JSON.
 
     `max_before` is how many bytes of a block that are before the transaction the proof may have.
     Errors: NoProof.
     """
-    if place.file.is_block:
-        return blocks.document(place.consensus_timestamp, place.file, max_before=max_before)
-    return record_files.document(place.consensus_timestamp, place.file)
+    if location.file.is_block:
+        return blocks.document(location.consensus_timestamp, location.file, max_before=max_before)
+    return record_files.document(location.consensus_timestamp, location.file)

@@ -29,12 +29,12 @@ class _Values:
     """Reads values one after another."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data, self._offset = data, 0
 
     def take(self, length: int) -> bytes:
         """Return the next bytes, fewer at the end."""
-        part = self._data[self._at : self._at + length]
-        self._at += length
+        part = self._data[self._offset : self._offset + length]
+        self._offset += length
         return part
 
     def scalar(self) -> int:
@@ -43,9 +43,9 @@ class _Values:
             raise WrongSignature("a number in it is greater than the order of the curve")
         return number
 
-    def count(self, wanted: int) -> None:
-        if (stated := int.from_bytes(self.take(_COUNT), "little")) != wanted:
-            raise WrongSignature(f"its proof has a list of {stated} instead of {wanted}")
+    def count(self, expected: int) -> None:
+        if (stated := int.from_bytes(self.take(_COUNT), "little")) != expected:
+            raise WrongSignature(f"its proof has a list of {stated} instead of {expected}")
 
     def pair(self, read: Callable[[], Value]) -> tuple[Value, Value]:
         self.count(2)

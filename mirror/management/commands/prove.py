@@ -13,7 +13,7 @@ from ledger.proofs.portable.result import Expected, Trusted
 from ledger.proofs.portable.verification import verify
 from ledger.proofs.state import state_proof
 from ledger.proofs.state.errors import NoProof, NotFetched
-from ledger.proofs.state.state_proof import Place
+from ledger.proofs.state.state_proof import TransactionLocation
 from ledger.proofs.threshold import identity
 from ledger.queries import ledgers
 from ledger.queries import state_proofs as queries
@@ -87,7 +87,7 @@ class Command(NodeCommand):
             raise SystemExit(verdict.exit_code)
 
 
-def _document(location: Place) -> Mapping[str, object]:
+def _document(location: TransactionLocation) -> Mapping[str, object]:
     """Return the proof, of a block that only block nodes have as well. Errors: NoProof."""
     try:
         return state_proof.document(location)
@@ -115,7 +115,7 @@ def _written(document: Mapping[str, object]) -> bytes:
     return json.dumps(document, indent=1).encode()
 
 
-def _find(text: str, nonce: int, scheduled: bool) -> Place:
+def _find(text: str, nonce: int, scheduled: bool) -> TransactionLocation:
     """Return the place of a transaction. Errors: CommandError."""
     try:
         if re.fullmatch(_TIME, text, re.ASCII):

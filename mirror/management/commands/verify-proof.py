@@ -104,12 +104,12 @@ def _read(path: Path) -> bytes:
 
 def _stakes(pages: list[Path]) -> dict[int, int]:
     """Return the stakes of nodes by id; nodes of which an answer has none are left out."""
-    from ledger.proofs.portable.document import NotProved, parsed
+    from ledger.proofs.portable.document import NotProved, parse_json
 
     stakes: dict[int, int] = {}
     for path in pages:
         try:
-            answer: Any = parsed(_read(path))
+            answer: Any = parse_json(_read(path))
             nodes = answer["nodes"]
             stakes |= {
                 int(node["node_id"]): int(node["stake"]) for node in nodes if node["stake"] is not None

@@ -35,7 +35,7 @@ class Unprovable(Exception):
 def compose(
     block: BlockContent,
     content: bytes,
-    at: int,
+    time: int,
     ledger: LedgerIdentity | None,
     *,
     max_before: int | None = None,
@@ -48,34 +48,34 @@ def compose(
     Errors: StreamFileError when the block is unusable; Unprovable.
     """
     try:
-        return _proof(block, content, at, ledger, max_before)
+        return _proof(block, content, time, ledger, max_before)
     except DecodeError as error:
         # To load a block takes less of it: only the transactions that have results.
         raise StreamFileError(block.name, 0, f"a transaction in it can't be parsed ({error})") from error
 
 
 def _proof(
-    block: BlockContent, content: bytes, at: int, ledger: LedgerIdentity | None, max_before: int | None
+    block: BlockContent, content: bytes, time: int, ledger: LedgerIdentity | None, max_before: int | None
 ) -> BlockProofJson:
     """Errors: DecodeError; StreamFileError; Unprovable."""
-    proof, signature = _proof_of(block)
+    proof, signature = _threshold_proof(block)
     if not block.prefixed:
         raise Unprovable(f"block {block.header.number} is of the kind before HAPI 0.71, which proves nothing")
-    places = _Places(block, content)
-    result_at, signed_at, position = places.find(at)
-    signed, result = places.item(signed_at), places.item(result_at)
-    proved = reading.transaction_of(reading.read(signed), reading.read(result), position)
+    lookup = _ItemLookup(block, content)
+    result_index, signed_index, position = lookup.find(time)
+    signed, result = lookup.item(signed_index), lookup.item(result_index)
+    transaction = reading.transaction_of(reading.read(signed), reading.read(result), position)
     header = block.header
-    outputs, changes = places.about(result_at, at)
-    items = places.proved([places.header_at, signed_at, result_at, *outputs, *changes])
-    before = places.before(signed_at, result_at, max_before) if position is None else None
+    outputs, changes = lookup.effects(result_index, time)
+    items = lookup.with_paths([lookup.header_index, signed_index, result_index, *outputs, *changes])
+    before = lookup.items_before(signed_index, result_index, max_before) if position is None else None
     footer = block.footer
     return {
         "version": BLOCK_VERSION,
-        "transaction_id": proved.transaction_id,
-        "nonce": proved.nonce,
-        "scheduled": proved.scheduled,
-        "consensus_timestamp": timestamp.text(at),
+        "transaction_id": transaction.transaction_id,
+        "nonce": transaction.nonce,
+        "scheduled": transaction.scheduled,
+        "consensus_timestamp": timestamp.text(time),
         "batch_position": position,
         "block": {
             "number": header.number,
@@ -90,9 +90,9 @@ def _proof(
             "proof": base64(proof.SerializeToString(deterministic=True)),
         },
         "items": {
-            "block_header": items[places.header_at],
-            "signed_transaction": items[signed_at],
-            "transaction_result": items[result_at],
+            "block_header": items[lookup.header_index],
+            "signed_transaction": items[signed_index],
+            "transaction_result": items[result_index],
             "transaction_output": [items[each] for each in outputs],
             "state_changes": [items[each] for each in changes],
         },
@@ -101,14 +101,14 @@ def _proof(
     }
 
 
-def _proof_of(block: BlockContent) -> tuple[Any, bytes]:
+def _threshold_proof(block: BlockContent) -> tuple[Any, bytes]:
     """Return the first proof of a block with a threshold signature, and that. Errors: Unprovable."""
     for proof in block.proofs:
-        kind = proof.WhichOneof("proof")
+        field = proof.WhichOneof("proof")
         signature = b""
-        if kind == "signed_block_proof":
+        if field == "signed_block_proof":
             signature = proof.signed_block_proof.block_signature
-        elif kind == "block_state_proof":
+        elif field == "block_state_proof":
             signature = proof.block_state_proof.signed_block_proof.block_signature
         if len(signature) in (threshold.SCHNORR_LENGTH, threshold.WRAPS_LENGTH):
             return proof, signature
@@ -129,7 +129,7 @@ def _ledger(ledger: LedgerIdentity, signature: bytes) -> ProvingLedgerJson:
     }
 
 
-class _Places:
+class _ItemLookup:
     """The items of a block with their places in the lists of its tree."""
 
     def __init__(self, block: BlockContent, content: bytes) -> None:
@@ -138,19 +138,19 @@ class _Places:
         self._kinds = [reading.kind_of(item) for item in self._items]
         if None in self._kinds:
             raise StreamFileError(block.name, 0, "an item of it has several fields")
-        self.header_at = self._kinds.index(HEADER)
+        self.header_index = self._kinds.index(HEADER)
 
     def item(self, index: int) -> bytes:
         return self._items[index]
 
-    def find(self, at: int) -> tuple[int, int, int | None]:
+    def find(self, time: int) -> tuple[int, int, int | None]:
         """Return where the result of a time is, its transaction, and the place in that, if it is a batch.
 
         Errors: DecodeError; Unprovable if nothing in the block happened then, or what it belongs to is open.
         """
         signed, has_result = 0, True
         # The last batch with a result of its own, and how many inner transactions it has.
-        batch, of_batch, inner = 0, 0, 0
+        batch, inner_count, inner_index = 0, 0, 0
         for index, kind in enumerate(self._kinds):
             if kind == SIGNED:
                 signed, has_result = index, False
@@ -158,54 +158,58 @@ class _Places:
                 continue
             is_inner, has_result = has_result, True
             if is_inner:
-                inner += 1
+                inner_index += 1
             elif transactions := len(
                 reading.body_of(reading.read(self._items[signed])).atomic_batch.transactions
             ):
-                batch, of_batch, inner = signed, transactions, 0
-            if timestamp.to_ns(reading.read(self._items[index]).consensus_timestamp) == at:
+                batch, inner_count, inner_index = signed, transactions, 0
+            if timestamp.to_ns(reading.read(self._items[index]).consensus_timestamp) == time:
                 if not is_inner:
                     return index, signed, None
-                if inner > of_batch:
+                if inner_index > inner_count:
                     raise Unprovable(
-                        f"block {self._number} does not tell whose result that of {timestamp.text(at)} is"
+                        f"block {self._number} does not tell whose result that of {timestamp.text(time)} is"
                     )
-                return index, batch, inner - 1
-        raise Unprovable(f"block {self._number} has no transaction of {timestamp.text(at)}")
+                return index, batch, inner_index - 1
+        raise Unprovable(f"block {self._number} has no transaction of {timestamp.text(time)}")
 
-    def about(self, result_at: int, at: int) -> tuple[Sequence[int], Sequence[int]]:
+    def effects(self, result_index: int, time: int) -> tuple[Sequence[int], Sequence[int]]:
         """Return where the outputs of a result are, and the changes of the state at its time."""
         outputs, changes = [], []
-        for index in range(result_at + 1, len(self._items)):
+        for index in range(result_index + 1, len(self._items)):
             kind = self._kinds[index]
             if kind in (SIGNED, RESULT):
                 break
             if kind == OUTPUT:
                 outputs.append(index)
             elif kind == CHANGES:
-                when = reading.read(self._items[index]).consensus_timestamp
-                if timestamp.to_ns(when) == at:
+                item_time = reading.read(self._items[index]).consensus_timestamp
+                if timestamp.to_ns(item_time) == time:
                     changes.append(index)
         return outputs, changes
 
-    def before(self, signed_at: int, result_at: int, most: int | None) -> ItemsBeforeJson | None:
+    def items_before(
+        self, signed_index: int, result_index: int, max_bytes: int | None
+    ) -> ItemsBeforeJson | None:
         """Return the transactions and the results before, None if they do not tell what belongs together.
 
-        Errors: Unprovable if they have more bytes than `most`.
+        Errors: Unprovable if they have more bytes than `max_bytes`.
         """
-        signed = self._between(0, signed_at, SIGNED)
-        outputs = self._between(self.header_at + 1, result_at, RESULT, OUTPUT)
-        if not reading.are_told_by_order([*signed, self._items[signed_at]], outputs, self._items[result_at]):
+        signed = self._between(0, signed_index, SIGNED)
+        outputs = self._between(self.header_index + 1, result_index, RESULT, OUTPUT)
+        if not reading.match_by_order(
+            [*signed, self._items[signed_index]], outputs, self._items[result_index]
+        ):
             return None
         size = sum(map(len, (*signed, *outputs)))
-        if most is not None and size > most:
+        if max_bytes is not None and size > max_bytes:
             raise Unprovable(
                 f"the {size:,} bytes before it in block {self._number}, which belong to the "
                 "proof, are too many for an answer: take it by `manage.py prove`"
             )
         return {"signed_transaction": list(map(base64, signed)), "outputs": list(map(base64, outputs))}
 
-    def proved(self, indexes: Sequence[int]) -> dict[int, ProvedItemJson]:
+    def with_paths(self, indexes: Sequence[int]) -> dict[int, ProvedItemJson]:
         """Return items with their paths."""
         kinds_and_items = zip(self._kinds, self._items, strict=True)
         paths = tree.paths(kinds_and_items, indexes, *self._block.time_and_footer)

@@ -78,7 +78,7 @@ def has_no_result(signed: bytes) -> bool:
     return bool(body_of(signed).WhichOneof("data") == _WITHOUT_RESULT)
 
 
-def are_told_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result: bytes) -> bool:
+def match_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result: bytes) -> bool:
     """Return whether a transaction and its result belong together, by the items before them.
 
     `signed` are the serialized items of the transactions up to this one, and `outputs` those before its

@@ -63,10 +63,10 @@ class _Item(NamedTuple):
         return getattr(self.message, self.kind)
 
     @property
-    def left(self) -> list[bytes]:
+    def left_hashes(self) -> list[bytes]:
         """The hashes on the left within the section, seen from its root."""
-        within = self.path[: -len(steps_above(self.kind))]
-        return [sibling.hash for sibling in reversed(within) if sibling.is_left]
+        lower = self.path[: -len(steps_above(self.kind))]
+        return [sibling.hash for sibling in reversed(lower) if sibling.is_left]
 
 
 class _Block(NamedTuple):
@@ -82,12 +82,12 @@ def verify(document: Mapping[str, object], trusted: Trusted) -> Verdict:
     stated = read(document, BlockProofJson)
     try:
         items = {
-            kind: [_unproved(each, kind) for each in (given if isinstance(given, list) else [given])]
-            for kind, given in stated["items"].items()
+            kind: [_parse_item(each, kind) for each in (entries if isinstance(entries, list) else [entries])]
+            for kind, entries in stated["items"].items()
         }
         block = _block(stated["block"], items)
         transaction = _transaction(items, stated)
-        untold = _check_order(stated["before"], items, stated["batch_position"])
+        unproved = _check_order(stated["before"], items, stated["batch_position"])
     except DecodeError as error:
         raise NotProved(FORM, f"an item can't be parsed ({error})") from error
     signature, root = _signature(block)
@@ -107,23 +107,23 @@ def verify(document: Mapping[str, object], trusted: Trusted) -> Verdict:
         signed=signed,
         total=total,
         rests_on=rests_on,
-        untold=untold,
+        unproved=unproved,
     )
 
 
 # ITEMS
 
 
-def _unproved(given: Any, kind: str) -> _Item:
-    path = [Sibling(step["hash"], step["is_left"]) for step in given["path"]]
+def _parse_item(entry: Any, kind: str) -> _Item:
+    path = [Sibling(step["hash"], step["is_left"]) for step in entry["path"]]
     for sibling in path:
         if len(sibling.hash) != SHA_384_LENGTH and sibling != SINGLE:
             raise NotProved(FORM, f"a hash in the path of the {kind} has {len(sibling.hash)} bytes")
     if len(path) > _MAX_STEPS:
         raise NotProved(FORM, f"the path of the {kind} has {len(path)} steps")
-    if reading.kind_of(given["item"]) != kind:
+    if reading.kind_of(entry["item"]) != kind:
         raise NotProved(FORM, f"what is called {kind} is none")
-    return _Item(kind, given["item"], messages.parse(messages.BlockItem, given["item"]), b"", path)
+    return _Item(kind, entry["item"], messages.parse(messages.BlockItem, entry["item"]), b"", path)
 
 
 def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
@@ -131,10 +131,10 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
     number, digest, time = given["number"], given["hash"], given["timestamp"]
     hashes = {f"block.footer.{name}": value for name, value in given["footer"].items()}
     hashes["block.consensus_headers_root_hash"] = given["consensus_headers_root_hash"]
-    for place, value in hashes.items():
+    for name, value in hashes.items():
         if len(value) != SHA_384_LENGTH:
-            raise NotProved(FORM, f"{place} has {len(value)} bytes; a hash has {SHA_384_LENGTH}")
-    footer_hashes = [hashes[place] for place in _FOOTER_HASHES]
+            raise NotProved(FORM, f"{name} has {len(value)} bytes; a hash has {SHA_384_LENGTH}")
+    footer_hashes = [hashes[name] for name in _FOOTER_HASHES]
     header = items[HEADER][0].value
     version = header.hapi_proto_version
     if (version.major, version.minor, version.patch) < PREFIXED_SINCE:
@@ -147,10 +147,10 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
             leaf = leaf_of(item.serialized)
             each[index] = item._replace(leaf=leaf)
             _check_path(item, time, footer_hashes)
-            ends_at = climb(leaf, item.path)
-            if root not in (None, ends_at):
+            item_root = climb(leaf, item.path)
+            if root not in (None, item_root):
                 raise NotProved(_PATHS, f"that of the {item.kind} leads to another block")
-            root = ends_at
+            root = item_root
     assert root is not None
     if digest != f"0x{root.hex()}":
         raise NotProved(_PATHS, f"they lead to the root hash 0x{root.hex()}, not to the block's")
@@ -163,16 +163,16 @@ def _block(given: Any, items: dict[str, list[_Item]]) -> _Block:
 
 def _check_path(item: _Item, time: bytes, footer_hashes: Sequence[bytes]) -> None:
     """Require that a path goes through the section of its kind, past the footer's hashes, to the time."""
-    above = steps_above(item.kind)
-    within, last = item.path[: -len(above)], item.path[-len(above) :]
-    if any(not step.hash for step in within) or above != [
-        step.is_left if step.hash else None for step in last
+    steps_to_root = steps_above(item.kind)
+    lower, upper = item.path[: -len(steps_to_root)], item.path[-len(steps_to_root) :]
+    if any(not step.hash for step in lower) or steps_to_root != [
+        step.is_left if step.hash else None for step in upper
     ]:
         raise NotProved(_PATHS, f"that of the {item.kind} does not go where such items are in a block")
     pairs = [climb(left, [Sibling(right, False)]) for left, right in (footer_hashes[:2], footer_hashes[2:])]
-    if last[2].hash != climb(pairs[0], [Sibling(pairs[1], False)]):
+    if upper[2].hash != climb(pairs[0], [Sibling(pairs[1], False)]):
         raise NotProved(_PATHS, f"that of the {item.kind} does not pass the hashes of the block's footer")
-    if last[-1].hash != leaf_of(time):
+    if upper[-1].hash != leaf_of(time):
         raise NotProved(_PATHS, f"that of the {item.kind} does not end beside the block's time")
 
 
@@ -200,14 +200,14 @@ def _transaction(items: dict[str, list[_Item]], stated: Any) -> Transaction:
         raise NotProved(_STATED, f"it is no batch with an inner transaction {position}") from None
     if position is not None and reading.parent_of(result) in (None, found.consensus_timestamp):
         raise NotProved(_STATED, "the result is none of a transaction in a batch: it names no batch")
-    for what, name, actual in (
+    for label, name, actual in (
         ("transaction id", "transaction_id", found.transaction_id),
         ("nonce", "nonce", found.nonce),
         ("consensus timestamp", "consensus_timestamp", timestamp.text(found.consensus_timestamp)),
         ("flag of a scheduled transaction", "scheduled", found.scheduled),
     ):
         if stated[name] != actual:
-            raise NotProved(_STATED, f"its {what} is {actual}, not {stated[name]}")
+            raise NotProved(_STATED, f"its {label} is {actual}, not {stated[name]}")
     for item in items[CHANGES]:
         if timestamp.to_ns(item.value.consensus_timestamp) != found.consensus_timestamp:
             raise NotProved(_STATED, "a change of the state in the document is of another time")
@@ -234,20 +234,20 @@ def _check_order(before: Any, items: dict[str, list[_Item]], position: int | Non
     ):
         raise NotProved(FORM, "before holds other items than transactions and their results")
     transaction, result = items[SIGNED][0], items[RESULT][0]
-    _check_places([transaction], signed)
-    _check_places([result, *items[OUTPUT]], [items[HEADER][0].serialized, *outputs])
-    if not reading.are_told_by_order([*signed, transaction.serialized], outputs, result.serialized):
+    _check_positions([transaction], signed)
+    _check_positions([result, *items[OUTPUT]], [items[HEADER][0].serialized, *outputs])
+    if not reading.match_by_order([*signed, transaction.serialized], outputs, result.serialized):
         raise NotProved(_ORDER, "the items before do not tell which result is this transaction's")
     return ""
 
 
-def _check_places(items: Sequence[_Item], before: Sequence[bytes]) -> None:
+def _check_positions(items: Sequence[_Item], before: Sequence[bytes]) -> None:
     """Require that these are all items before the first of some that follow each other in their section."""
     section = Section()
     for each in before:
         section.add(leaf_of(each))
     for item in items:
-        if item.left != section.complete_roots:
+        if item.left_hashes != section.complete_roots:
             raise NotProved(_ORDER, f"the items given are not those before the {item.kind}")
         section.add(item.leaf)
 
@@ -257,10 +257,10 @@ def _check_places(items: Sequence[_Item], before: Sequence[bytes]) -> None:
 
 def _signature(block: _Block) -> tuple[bytes, bytes]:
     """Return the threshold signature, and the root hash that it is of."""
-    kind = block.proof.WhichOneof("proof")
-    if kind == "signed_block_proof":
+    field = block.proof.WhichOneof("proof")
+    if field == "signed_block_proof":
         return block.proof.signed_block_proof.block_signature, block.hash
-    if kind != "block_state_proof":
+    if field != "block_state_proof":
         raise NotProved(_SIGNATURE, "the block's proof has no threshold signature")
     proof = block.proof.block_state_proof
     try:
@@ -268,10 +268,10 @@ def _signature(block: _Block) -> tuple[bytes, bytes]:
     except WrongSignature as error:
         raise NotProved(_SIGNATURE, f"{error}") from error
     *_, last = proof.paths
-    way = [(bool(step.hash), step.is_left) for step in proof.paths[1].siblings]
-    expected = [(at % _STEPS != _SINGLE_STEP, at % _STEPS == _LEFT_STEP) for at in range(len(way))]
+    steps = [(bool(step.hash), step.is_left) for step in proof.paths[1].siblings]
+    expected = [(index % _STEPS != _SINGLE_STEP, index % _STEPS == _LEFT_STEP) for index in range(len(steps))]
     # It ends below the time of the signed block, which has a path of its own.
-    if last != type(last)(next_path_index=_NO_PATH) or way != expected or len(way) % _STEPS != _LEFT_STEP:
+    if last != type(last)(next_path_index=_NO_PATH) or steps != expected or len(steps) % _STEPS != _LEFT_STEP:
         raise NotProved(_SIGNATURE, "the way to the later block is written otherwise than by a network")
     return proof.signed_block_proof.block_signature, root
 
@@ -284,22 +284,22 @@ def ledger_of(given: Any, trusted: Trusted, signature: bytes, rests_on: list[str
 
     `given` is a ProvingLedgerJson, read, or None.
     """
-    stated = None if given is None else _stated(given)
-    known = trusted.ledger
-    known_id = known.ledger_id if known else trusted.ledger_id
-    if known and trusted.ledger_id not in (None, known.ledger_id):
+    stated = None if given is None else _parse_ledger(given)
+    trusted_ledger = trusted.ledger
+    trusted_id = trusted_ledger.ledger_id if trusted_ledger else trusted.ledger_id
+    if trusted_ledger and trusted.ledger_id not in (None, trusted_ledger.ledger_id):
         raise NotProved(_LEDGER, "--ledger and --ledger-id name two of them")
-    if stated and known_id is not None and stated.ledger_id != known_id:
+    if stated and trusted_id is not None and stated.ledger_id != trusted_id:
         raise NotProved(_LEDGER, f"the proof is one of ledger 0x{stated.ledger_id.hex()}")
-    if known:
-        if stated and stated.proof_key not in (b"", known.proof_key):
+    if trusted_ledger:
+        if stated and stated.proof_key not in (b"", trusted_ledger.proof_key):
             raise NotProved(_LEDGER, "the document has another key for proofs than the ledger")
-        if stated and stated.contributors and stated.contributors != known.contributors:
+        if stated and stated.contributors and stated.contributors != trusted_ledger.contributors:
             raise NotProved(_LEDGER, "the document has other nodes than the ledger")
-        return known
+        return trusted_ledger
     if stated is None:
         raise NotProved(_LEDGER, "the document does not have it; name its publication by --ledger")
-    if known_id is None:
+    if trusted_id is None:
         rests_on.append(
             f"the ledger in the document itself, id 0x{stated.ledger_id.hex()}: name one that you know by "
             "--ledger-id or --ledger"
@@ -321,7 +321,7 @@ def ledger_of(given: Any, trusted: Trusted, signature: bytes, rests_on: list[str
     return stated
 
 
-def _stated(given: Any) -> LedgerIdentity:
+def _parse_ledger(given: Any) -> LedgerIdentity:
     contributors = (
         Contributor(each["node_id"], each["weight"], each["history_proof_key"])
         for each in given["node_contributions"] or ()

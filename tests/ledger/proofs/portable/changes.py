@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-Place = tuple[Any, ...]
+TransactionLocation = tuple[Any, ...]
 
 
-def values_of(part: Any, at: Place = ()) -> Iterator[Place]:
+def values_of(part: Any, at: TransactionLocation = ()) -> Iterator[TransactionLocation]:
     """Where the values of a document are."""
     if isinstance(part, dict):
         for key, value in part.items():
@@ -21,7 +21,7 @@ def values_of(part: Any, at: Place = ()) -> Iterator[Place]:
         yield at
 
 
-def flipped(document: Any, place: Place, choose: Random) -> Any:
+def flipped(document: Any, place: TransactionLocation, choose: Random) -> Any:
     """The document with one bit changed at a place."""
     changed = copy.deepcopy(document)
     part = changed
@@ -69,7 +69,7 @@ def misshapen(document: Any, choose: Random) -> Any:
     return changed
 
 
-def _parts_of(part: Any, at: Place = ()) -> Iterator[Place]:
+def _parts_of(part: Any, at: TransactionLocation = ()) -> Iterator[TransactionLocation]:
     """Where the parts of a document are, but for the whole of it."""
     if at:
         yield at

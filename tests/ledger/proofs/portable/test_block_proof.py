@@ -68,7 +68,7 @@ def test_a_transaction_in_a_batch_is_proved_by_the_batch_and_its_place():
     proved = verdict(proof_of(block, times[2]))
 
     assert (proved.transaction.type, proved.transaction.position) == ("CONSENSUSSUBMITMESSAGE", 1)
-    assert proved.untold == "results of transactions in a batch do not tell which of them they belong to"
+    assert proved.unproved == "results of transactions in a batch do not tell which of them they belong to"
     assert proved.lines()[0].startswith(
         f"Not proved: that transaction 0.0.{PAYER}-1769999999-000000000 (CONSENS"
     )
@@ -78,7 +78,7 @@ def test_a_transaction_in_a_batch_is_proved_by_the_batch_and_its_place():
 def test_only_of_what_is_in_a_batch_the_result_is_not_proved():
     block, times = batch_block()
 
-    assert [bool(verdict(proof_of(block, at)).untold) for at in times] == [False, True, True, False]
+    assert [bool(verdict(proof_of(block, at)).unproved) for at in times] == [False, True, True, False]
 
 
 def test_the_result_of_a_batch_is_not_taken_for_that_of_a_transaction_in_it():
@@ -119,7 +119,7 @@ def test_after_what_an_inner_transaction_has_caused_the_result_is_not_proved(cau
     at = stream.happen("cryptoTransfer")
     block = stream.block()
 
-    assert "does not have the items before them" in verdict(proof_of(block, at)).untold
+    assert "does not have the items before them" in verdict(proof_of(block, at)).unproved
 
 
 def test_after_what_nodes_send_for_themselves_the_result_is_not_proved():
@@ -129,7 +129,7 @@ def test_after_what_nodes_send_for_themselves_the_result_is_not_proved():
     block = stream.block()
     document = proof_of(block, at)
 
-    assert verdict(document).untold
+    assert verdict(document).unproved
     before = [b64encode(Block.FromString(block.content).items[3].SerializeToString()).decode()]
     document["before"] = {"signed_transaction": before, "outputs": []}
     with pytest.raises(NotProved, match="do not tell which result is this transaction's"):
@@ -210,7 +210,7 @@ def test_the_result_of_another_transaction_is_not_taken_for_this_ones():
         verdict(failed)
     failed["before"] = None
     shown = verdict(failed)
-    assert "does not have the items before them" in shown.untold
+    assert "does not have the items before them" in shown.unproved
     assert shown.lines()[0].startswith("Not proved: that transaction 0.0.1001-")
     assert shown.json()["proved"] is False
 
@@ -226,7 +226,7 @@ def test_items_before_are_hashed_once_however_many_outputs_follow(monkeypatch):
         Section, "add", lambda section, leaf, add=Section.add: hashed.append(add(section, leaf))
     )
 
-    assert not verdict(document).untold
+    assert not verdict(document).unproved
     # Transactions; then the header, results and outputs.
     assert len(hashed) == 21 + 1 + 20 + 21
 

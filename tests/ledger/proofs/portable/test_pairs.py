@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.portable.block.items import are_told_by_order
+from ledger.proofs.portable.block.items import match_by_order
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import BlockItem, SignedTransaction, TransactionBody, TransactionResult
 from mirror.demo.streams.record_files import timestamp
@@ -76,7 +76,7 @@ def test_only_pairs_that_belong_together_are_told_by_their_order(seed: int):
         outputs = [BlockItem(transaction_result=result).SerializeToString() for result, _ in block.results]
         for index in range(len(block.signed)):
             for place, (_, owner) in enumerate(block.results):
-                if are_told_by_order(block.signed[: index + 1], outputs[:place], outputs[place]):
+                if match_by_order(block.signed[: index + 1], outputs[:place], outputs[place]):
                     assert owner == index
                     told += 1
 

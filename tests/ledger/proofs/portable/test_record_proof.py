@@ -174,10 +174,10 @@ def test_what_a_reader_knows_of_record_files_does_not_prove_blocks():
 def test_a_transaction_id_alone_is_of_what_a_client_sent():
     child = Transaction("0.0.5-1-000000000", 1, False, 7, "CRYPTOTRANSFER", "SUCCESS")
 
-    assert not Expected(child.transaction_id).is_of(child)
-    assert not Expected(child.transaction_id, 1, scheduled=True).is_of(child)
-    assert Expected(child.transaction_id, 1).is_of(child)
-    assert Expected("0.000000007").is_of(child)
+    assert not Expected(child.transaction_id).matches(child)
+    assert not Expected(child.transaction_id, 1, scheduled=True).matches(child)
+    assert Expected(child.transaction_id, 1).matches(child)
+    assert Expected("0.000000007").matches(child)
 
 
 def test_of_several_transactions_of_an_id_in_a_whole_file_one_has_to_be_named():

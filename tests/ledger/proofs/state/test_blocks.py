@@ -102,9 +102,9 @@ def test_a_block_that_can_not_be_read_in_time_is_not_waited_for(kept, block):
         for _ in range(fetching.MAX_DOWNLOADS):
             fetching._pool().submit(others_done.wait)
         with pytest.raises(NotFetched, match="Block 7 could not be read in time"):
-            blocks.found(file, time.monotonic())
+            blocks.find_block(file, time.monotonic())
 
-    assert blocks.found(file, time.monotonic() + PATIENCE_SECONDS).serialized == made.content
+    assert blocks.find_block(file, time.monotonic() + PATIENCE_SECONDS).serialized == made.content
 
 
 def test_an_answer_does_not_have_any_number_of_bytes_before_a_transaction(kept, block, api, monkeypatch):
