@@ -152,7 +152,7 @@ def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:
         elif initcode is None and file:
             content = batch.files.decoded(file, item.consensus_timestamp)
             initcode = None if content is None else content + body.constructorParameters
-    if item.child and item.parent is not None:
+    if item.is_child and item.parent is not None:
         file, initcode = _code_of_parent(item.parent, file, initcode)
     return {"file_id": file or None, "initcode": initcode, "runtime_bytecode": runtime}
 

@@ -33,14 +33,14 @@ from mirror.core.values.hashes import SHA_384_LENGTH
 _ITEMS = Block.ITEMS_FIELD_NUMBER
 _SHA2_384 = 0  # enum BlockHashAlgorithm
 # Of these the serialized value is taken.
-_AS_BYTES = frozenset(("signed_transaction", "state_changes", "transaction_result", "record_file"))
+_UNPARSED = frozenset(("signed_transaction", "state_changes", "transaction_result", "record_file"))
 _CHANGED_AT = StateChanges.CONSENSUS_TIMESTAMP_FIELD_NUMBER << 3 | wire.LENGTH_DELIMITED
 _NUMBERS = {field.name: field.number for field in BlockItem.DESCRIPTOR.fields}
 # The first byte of an item of one field -> the name of the field, and its class if it is parsed.
 _FIELDS: dict[int, tuple[str, Any]] = {
     field.number << 3 | wire.LENGTH_DELIMITED: (
         field.name,
-        None if field.name in _AS_BYTES else GetMessageClass(field.message_type),
+        None if field.name in _UNPARSED else GetMessageClass(field.message_type),
     )
     for field in BlockItem.DESCRIPTOR.fields
     if field.number < 16
@@ -48,7 +48,7 @@ _FIELDS: dict[int, tuple[str, Any]] = {
 # A serialized transaction without these bytes is no batch.
 _BATCH = wire.length_delimited(TransactionBody.ATOMIC_BATCH_FIELD_NUMBER, b"")[:-1]
 # Blocks that are not whole have these; what was left out may have changed the ledger.
-_LEFT_OUT = frozenset(("filtered_single_item", "redacted_item"))
+_FILTERED_ITEMS = frozenset(("filtered_single_item", "redacted_item"))
 
 
 @dataclass(slots=True)
@@ -152,10 +152,10 @@ class BlockReader:
     def __init__(self, name: str) -> None:
         #: What has been read so far; the last of its transactions may go on.
         self.block = BlockContent(name)
-        self._awaited, self._wanted = _FIRST, "a block_header"
+        self._parsers, self._expected = _FIRST, "a block_header"
         self._results = Records().records
         self._position = 0
-        self._at: BlockTransaction | None = None  # the transaction whose items are being read
+        self._current: BlockTransaction | None = None  # the transaction whose items are being read
         # The signed transactions that may be batches.
         self._unscanned: list[bytes] = []
         self._inner: Iterator[bytes] = iter(())
@@ -164,7 +164,7 @@ class BlockReader:
         """Add an item that starts at a position. Errors: StreamFileError, DecodeError."""
         self._position = position
         kind, value = _parsed(serialized)
-        take = self._awaited.get(kind)
+        take = self._parsers.get(kind)
         if take is None:
             raise self._unexpected(kind)
         take(self, value)
@@ -182,10 +182,10 @@ class BlockReader:
         block.tree.begin(prefixed=block.prefixed)
         return block
 
-    def _unexpected(self, kind: str) -> StreamFileError:
-        if kind in _LEFT_OUT:
-            return self._failure(f"the block has a {kind} in place of an item that was left out")
-        return self._failure(f"the block goes on with {kind or 'an unknown item'}, not with {self._wanted}")
+    def _unexpected(self, name: str) -> StreamFileError:
+        if name in _FILTERED_ITEMS:
+            return self._failure(f"the block has a {name} in place of an item that was left out")
+        return self._failure(f"the block goes on with {name or 'an unknown item'}, not with {self._expected}")
 
     def _failure(self, cause: str) -> StreamFileError:
         return damaged(self.block.name, cause, self._position)
@@ -196,7 +196,7 @@ class BlockReader:
         if not header.HasField("block_timestamp"):
             raise self._failure("its header has no block timestamp")
         self.block.header = header
-        self._awaited, self._wanted = _BEFORE_PROOF, "an item of a round or a block_footer"
+        self._parsers, self._expected = _BEFORE_PROOF, "an item of a round or a block_footer"
         if self.block.prefixed:
             self.block.tree.begin(prefixed=True)
 
@@ -207,19 +207,19 @@ class BlockReader:
         if len(footer.ListFields()) != len(footer.DESCRIPTOR.fields):
             raise self._failure("the footer lacks a hash")
         self.block.footer = footer
-        self._awaited, self._wanted = _PROOFS, "a block_proof"
+        self._parsers, self._expected = _PROOFS, "a block_proof"
 
     def _block_proof(self, proof: Any) -> None:
         self.block.proofs.append(proof)
 
     def _round_header(self, header: Any) -> None:
-        self._at = None
+        self._current = None
         if header.round_number > timestamp.MAX:
             raise self._failure(f"its round number {header.round_number} does not fit 63 bits")
         self.block.rounds.append(header.round_number)
 
     def _event_header(self, header: Any) -> None:
-        self._at = None
+        self._current = None
 
     def _record_file(self, record_file: bytes) -> None:
         if self.block.record_file is not None:
@@ -227,18 +227,18 @@ class BlockReader:
         self.block.record_file = record_file
 
     def _signed_transaction(self, signed: bytes) -> BlockTransaction:
-        self._at = BlockTransaction(self._position, signed)
+        self._current = BlockTransaction(self._position, signed)
         if _BATCH in signed:
             self._unscanned.append(signed)
-        self.block.transactions.append(self._at)
-        return self._at
+        self.block.transactions.append(self._current)
+        return self._current
 
     def _transaction_result(self, content: bytes) -> None:
         result = self._results.add()
         result.MergeFromString(content)
         if not result.HasField("consensusTimestamp"):
             raise self._failure("the transaction_result has no consensus timestamp")
-        at = self._at
+        at = self._current
         if at is None or at.result is not None:
             at = self._signed_transaction(self._next_of_batch())
         at.result = result
@@ -263,33 +263,33 @@ class BlockReader:
     def _trace_data(self, trace: Any) -> None:
         self._with_result("trace_data").traces.append(trace)
 
-    def _with_result(self, kind: str) -> BlockTransaction:
-        if self._at is None or self._at.result is None:
-            raise self._failure(f"the {kind} follows no transaction_result")
-        return self._at
+    def _with_result(self, name: str) -> BlockTransaction:
+        if self._current is None or self._current.result is None:
+            raise self._failure(f"the {name} follows no transaction_result")
+        return self._current
 
     def _state_changes(self, content: bytes) -> None:
-        at, block = self._at, self.block
-        if at is not None and at.result is not None and block.header.number:
+        current, block = self._current, self.block
+        if current is not None and current.result is not None and block.header.number:
             # Nearly all begin with the time of their transaction.
-            time = at.result.consensusTimestamp.SerializeToString()
+            time = current.result.consensusTimestamp.SerializeToString()
             if content.startswith(b"%c%c%b" % (_CHANGED_AT, len(time), time)):
-                at.serialized_changes.append(content)
+                current.serialized_changes.append(content)
                 return
         changes = messages.parse(StateChanges, content)
-        if at and at.result and changes.consensus_timestamp == at.result.consensusTimestamp:
-            at.serialized_changes.append(content)
+        if current and current.result and changes.consensus_timestamp == current.result.consensusTimestamp:
+            current.serialized_changes.append(content)
             return
-        self._at = None
+        self._current = None
         block.changed_at = timestamp.to_ns(changes.consensus_timestamp)
         if block.header.number == 0:
             block.first_changes.extend(changes.state_changes)
 
 
 # What takes an item of each kind: first, then up to the footer, and after it.
-_TakeByKind = Mapping[str, Callable[[BlockReader, Any], object]]
-_FIRST: _TakeByKind = {"block_header": BlockReader._block_header}
-_BEFORE_PROOF: _TakeByKind = {
+_Parsers = Mapping[str, Callable[[BlockReader, Any], object]]
+_FIRST: _Parsers = {"block_header": BlockReader._block_header}
+_BEFORE_PROOF: _Parsers = {
     "round_header": BlockReader._round_header,
     "event_header": BlockReader._event_header,
     "signed_transaction": BlockReader._signed_transaction,
@@ -300,7 +300,7 @@ _BEFORE_PROOF: _TakeByKind = {
     "record_file": BlockReader._record_file,
     "block_footer": BlockReader._block_footer,
 }
-_PROOFS: _TakeByKind = {"block_proof": BlockReader._block_proof}
+_PROOFS: _Parsers = {"block_proof": BlockReader._block_proof}
 
 
 def _parsed(serialized: bytes) -> tuple[str, Any]:
@@ -308,15 +308,15 @@ def _parsed(serialized: bytes) -> tuple[str, Any]:
 
     Nearly every item is one field, whose message can be parsed without the item around it.
     """
-    known = _FIELDS.get(serialized[0]) if serialized else None
-    if known is not None:
+    parser = _FIELDS.get(serialized[0]) if serialized else None
+    if parser is not None:
         length, start = wire.varint(serialized, 1, len(serialized))
         if start + length == len(serialized):
-            kind, message_class = known
+            name, message_class = parser
             content = serialized[start:]
-            return kind, content if message_class is None else messages.parse(message_class, content)
+            return name, content if message_class is None else messages.parse(message_class, content)
     item = messages.parse(BlockItem, serialized)
-    kind = item.WhichOneof("item") or ""
-    if kind in _AS_BYTES:
-        return kind, wire.last_bytes(serialized, _NUMBERS[kind])
-    return kind, getattr(item, kind) if kind else None
+    name = item.WhichOneof("item") or ""
+    if name in _UNPARSED:
+        return name, wire.last_bytes(serialized, _NUMBERS[name])
+    return name, getattr(item, name) if name else None

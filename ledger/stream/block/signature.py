@@ -33,10 +33,10 @@ def signature_of(
 
     Errors: StreamFileError when it can't be one of this block.
     """
-    kind = proof.WhichOneof("proof")
-    if kind == "signed_block_proof":
+    field = proof.WhichOneof("proof")
+    if field == "signed_block_proof":
         signed, signature = root, proof.signed_block_proof.block_signature
-    elif kind == "block_state_proof":
+    elif field == "block_state_proof":
         signature = proof.block_state_proof.signed_block_proof.block_signature
         try:
             signed = signed_root(proof.block_state_proof, root)

@@ -26,7 +26,7 @@ _RESERVED = bytes(SHA_384_LENGTH)
 _PADDING = sha384(b"")
 # The lists: event and round headers, inputs, outputs, changes of the state, traces.
 _LISTS = 5
-_PLACES = {
+_SECTIONS = {
     "event_header": 0,
     "round_header": 0,
     "signed_transaction": 1,
@@ -114,16 +114,16 @@ class BlockTree:
             return
         self._prefixed = prefixed
         self._lists = [Section(prefixed=prefixed) for _ in range(_LISTS)]
-        self._by_kind = {kind: self._lists[place] for kind, place in _PLACES.items()}
+        self._by_kind = {kind: self._lists[place] for kind, place in _SECTIONS.items()}
         waiting, self._waiting = self._waiting, []
         for kind, serialized in waiting:
             self.add(kind, serialized)
 
-    def add(self, kind: str, serialized: bytes) -> None:
-        """Add an item; `kind` is the name of its field. Footer and proofs are ignored."""
+    def add(self, field: str, serialized: bytes) -> None:
+        """Add an item; `field` is the name of its field. Footer and proofs are ignored."""
         if not self._lists:
-            self._waiting.append((kind, serialized))
-        elif (section := self._by_kind.get(kind)) is not None:
+            self._waiting.append((field, serialized))
+        elif (section := self._by_kind.get(field)) is not None:
             section.add(sha384_of(_LEAF + serialized if self._prefixed else serialized).digest())
 
     def root(self, block_timestamp: bytes, footer_hashes: Sequence[bytes]) -> bytes:
@@ -168,20 +168,20 @@ def paths(
 ) -> list[list[Sibling]]:
     """Return the paths from some of the items of a block, with their kinds, to its root hash."""
     lists: list[list[bytes]] = [[] for _ in range(_LISTS)]
-    places: list[tuple[int, int]] = []
-    for kind, item in items:
-        place = _PLACES.get(kind or "", 0)
-        places.append((place, len(lists[place])))
-        if kind in _PLACES:
-            lists[place].append(leaf_of(item))
+    positions: list[tuple[int, int]] = []
+    for field, item in items:
+        section = _SECTIONS.get(field or "", 0)
+        positions.append((section, len(lists[section])))
+        if field in _SECTIONS:
+            lists[section].append(leaf_of(item))
     inputs = [*footer_hashes, *map(root_of, lists)]
     return [
         [
-            *path_in(lists[place], index),
-            *path_in(inputs, _FOOTER_HASHES + place),
+            *path_in(lists[section], index),
+            *path_in(inputs, _FOOTER_HASHES + section),
             *steps_after(block_timestamp),
         ]
-        for place, index in map(places.__getitem__, indexes)
+        for section, index in map(positions.__getitem__, indexes)
     ]
 
 
@@ -213,7 +213,7 @@ def climb(node: bytes, path: Iterable[Sibling]) -> bytes:
     return node
 
 
-def steps_above(kind: str) -> list[bool | None]:
+def steps_above(field: str) -> list[bool | None]:
     """Return the steps from the root of a kind's list to the root hash: left, or with None single."""
-    place = _FOOTER_HASHES + _PLACES[kind]
-    return [*(bool(place >> level & 1) for level in range(3)), None, True]
+    position = _FOOTER_HASHES + _SECTIONS[field]
+    return [*(bool(position >> level & 1) for level in range(3)), None, True]

@@ -73,15 +73,15 @@ def read_wrapped(block: BlockContent, size: int) -> RecordFile:
     except (ValueError, OverflowError, StreamFileError) as error:
         raise damaged(block.name, f"its creation time is impossible: {error}") from error
     if version not in _FORMATS:
-        known = ", ".join(map(str, _FORMATS))
-        cause = f"a record file of format {version} in a block is unknown; known are {known}"
+        formats = ", ".join(map(str, _FORMATS))
+        cause = f"a record file of format {version} in a block is unknown; known are {formats}"
         raise damaged(block.name, cause)
     try:
-        name = _sound_name(name, contents)
+        name = _validated_name(name, contents)
     except (OverflowError, StreamFileError) as error:
         raise damaged(block.name, f"the time of a transaction in it is impossible: {error}") from error
     try:
-        file = _rebuilt(version, name, contents, size)
+        file = _rebuild(version, name, contents, size)
         file.sidecar_files = _sidecars(block, file)
     except StreamFileError as error:
         raise StreamFileError(
@@ -130,12 +130,12 @@ def _version(name: names.StreamFileName, contents: _Contents) -> int:
         return V6
     end_hash = message.end_object_running_hash.hash
     with suppress(StreamFileError):
-        if not end_hash or _rebuilt(V2, name, contents, 0).hash == end_hash.hex():
+        if not end_hash or _rebuild(V2, name, contents, 0).hash == end_hash.hex():
             return V2
     return V5
 
 
-def _sound_name(name: names.StreamFileName, contents: _Contents) -> names.StreamFileName:
+def _validated_name(name: names.StreamFileName, contents: _Contents) -> names.StreamFileName:
     """Return the name of a file, which is the time of one of its transactions.
 
     Signatures do not cover the creation time that it comes from, so they have to agree.
@@ -144,7 +144,7 @@ def _sound_name(name: names.StreamFileName, contents: _Contents) -> names.Stream
     if not times or name.instant in times:
         return name
     log.warning("creation_time_wrong", file=name.name, consensus_start=min(times))
-    return _named(min(times))
+    return _record_file_name(min(times))
 
 
 def signed_content(block: BlockContent, file: RecordFile) -> bytes:
@@ -182,10 +182,10 @@ def _name(creation_time: Any) -> names.StreamFileName:
     seconds, nanos = creation_time.seconds, creation_time.nanos
     if not 0 <= nanos < timestamp.NANOS_PER_SECOND:
         raise ValueError(f"{nanos} nanoseconds")
-    return _named(seconds * timestamp.NANOS_PER_SECOND + nanos)
+    return _record_file_name(seconds * timestamp.NANOS_PER_SECOND + nanos)
 
 
-def _named(instant: int) -> names.StreamFileName:
+def _record_file_name(instant: int) -> names.StreamFileName:
     return names.parse(f"{names.shortest_time(instant)}.rcd")
 
 
@@ -212,7 +212,7 @@ def _item(serialized: bytes) -> _Item:
 # FORMATS
 
 
-def _rebuilt(version: int, name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
+def _rebuild(version: int, name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
     """Return the file with its amendments."""
     signed = _signed_content(version, contents)
     if version != V6 or not contents.amendments:

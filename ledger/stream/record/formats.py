@@ -69,8 +69,8 @@ def read_content(name: StreamFileName, content: bytes, size: int) -> RecordFile:
         return _read_v5(reader, name, size)
     if version == V6:
         return _read_v6(name, content, size)
-    known = ", ".join(map(str, VERSIONS))
-    raise StreamFileError(name.name, 0, f"record file format {version} is unknown; known are {known}")
+    versions = ", ".join(map(str, VERSIONS))
+    raise StreamFileError(name.name, 0, f"record file format {version} is unknown; known are {versions}")
 
 
 def _read_v1_v2(reader: Reader, version: int, name: StreamFileName, size: int) -> RecordFile:

@@ -181,14 +181,14 @@ class RecordItem:
         return self._memo_bytes
 
     @property
-    def child(self) -> bool:
+    def is_child(self) -> bool:
         return self.parent_consensus_timestamp is not None
 
     @property
     def calls_hook(self) -> bool:
         """Return whether the item calls a hook: a child that calls the contract of all hooks."""
         return (
-            self.child
+            self.is_child
             and self.transaction_type == _CONTRACT_CALL
             and HOOKS_NUM
             in (
@@ -236,7 +236,7 @@ class RecordItem:
         return spends
 
     @property
-    def top_level(self) -> bool:
+    def is_top_level(self) -> bool:
         """The item counts in its block's gas and bloom totals."""
         return (
             self.parent_consensus_timestamp is None

@@ -143,7 +143,7 @@ def data_name(signature_name: str, signature_version: int) -> str:
     return f"{parsed.time}.rcd{_COMPRESSED if compressed else ''}"
 
 
-def invalid(name: str, kind: str) -> InvalidFileName:
+def invalid(name: str, file_type: str) -> InvalidFileName:
     """Return the error for a name that is not of this kind."""
-    example = f"2022-07-13T08_46_11.304284003Z{_EXAMPLES[kind]}"
-    return InvalidFileName(name, 0, f"not the name of a {kind} file, such as {example}")
+    example = f"2022-07-13T08_46_11.304284003Z{_EXAMPLES[file_type]}"
+    return InvalidFileName(name, 0, f"not the name of a {file_type} file, such as {example}")

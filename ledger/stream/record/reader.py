@@ -39,54 +39,54 @@ class Reader:
     def failure(self, cause: str, position: int | None = None, cure: str = "") -> StreamFileError:
         return StreamFileError(self.file, self.position if position is None else position, cause, cure)
 
-    def take(self, length: int, what: str) -> bytes:
+    def take(self, length: int, name: str) -> bytes:
         end = self.position + length
         if end > len(self.content):
             missing = end - len(self.content)
-            raise self.failure(f"the file ends inside the {what}: {missing} of {length} bytes are missing")
+            raise self.failure(f"the file ends inside the {name}: {missing} of {length} bytes are missing")
         taken = self.content[self.position : end]
         self.position = end
         return taken
 
-    def byte(self, what: str) -> int:
-        return self.take(1, what)[0]
+    def byte(self, name: str) -> int:
+        return self.take(1, name)[0]
 
-    def int32(self, what: str) -> int:
-        return int.from_bytes(self.take(4, what), "big", signed=True)
+    def int32(self, name: str) -> int:
+        return int.from_bytes(self.take(4, name), "big", signed=True)
 
-    def uint32(self, what: str) -> int:
-        return int.from_bytes(self.take(4, what), "big")
+    def uint32(self, name: str) -> int:
+        return int.from_bytes(self.take(4, name), "big")
 
-    def uint64(self, what: str) -> int:
-        return int.from_bytes(self.take(8, what), "big")
+    def uint64(self, name: str) -> int:
+        return int.from_bytes(self.take(8, name), "big")
 
     def begins_with(self, number: int) -> bool:
         """Return whether the next eight bytes are a number, without advancing."""
         return self.content[self.position : self.position + 8] == number.to_bytes(8, "big")
 
-    def expect(self, read: Callable[[str], int], expected: int, what: str, inside: str = "") -> None:
+    def expect(self, read: Callable[[str], int], expected: int, name: str, container: str = "") -> None:
         """Require the next number, which `read` reads; `inside` names it where the file ends in it."""
         start = self.position
-        actual = read(inside or what)
+        actual = read(container or name)
         if actual != expected:
-            raise self.failure(f"the {what} is {actual:#x}, not {expected:#x}", start)
+            raise self.failure(f"the {name} is {actual:#x}, not {expected:#x}", start)
 
-    def blob(self, what: str, maximum: int) -> bytes:
+    def blob(self, name: str, maximum: int) -> bytes:
         """Read an int32 length (1 to `maximum`) and that many bytes."""
         start = self.position
-        length = self.int32(f"length of the {what}")
+        length = self.int32(f"length of the {name}")
         if not 1 <= length <= maximum:
-            raise self.failure(f"the {what} is {length} bytes long, not 1 to {maximum}", start)
-        return self.take(length, what)
+            raise self.failure(f"the {name} is {length} bytes long, not 1 to {maximum}", start)
+        return self.take(length, name)
 
-    def hash_object(self, what: str) -> HashObject:
+    def hash_object(self, name: str) -> HashObject:
         """Read a serialized hash (68 bytes): class id, class version, digest type, length, hash."""
         start = self.position
-        self.expect(self.uint64, HASH_CLASS_ID, f"class id of the {what}", what)
-        self.expect(self.uint32, HASH_CLASS_VERSION, f"class version of the {what}", what)
-        self.expect(self.uint32, SHA_384_DIGEST_TYPE, f"digest type of the {what}", what)
-        self.expect(self.uint32, SHA_384_LENGTH, f"length of the {what}", what)
-        hash_bytes = self.take(SHA_384_LENGTH, what)
+        self.expect(self.uint64, HASH_CLASS_ID, f"class id of the {name}", name)
+        self.expect(self.uint32, HASH_CLASS_VERSION, f"class version of the {name}", name)
+        self.expect(self.uint32, SHA_384_DIGEST_TYPE, f"digest type of the {name}", name)
+        self.expect(self.uint32, SHA_384_LENGTH, f"length of the {name}", name)
+        hash_bytes = self.take(SHA_384_LENGTH, name)
         return HashObject(hash_bytes, self.content[start : self.position])
 
     def finish(self) -> None:

@@ -109,18 +109,18 @@ class RecordFile:
 
     def block_totals(self) -> BlockTotals:
         """Sum up the gas of top level items that ran a contract, and unite the log blooms of all items."""
-        gas_used, bloom, ran = 0, 0, False
+        gas_used, bloom, ran_contract = 0, 0, False
         for item in self.items:
-            kind = item.result_field
-            if kind is None:
+            field = item.result_field
+            if field is None:
                 continue
-            result = getattr(item.record, kind)
-            if item.top_level:
-                ran = True
+            result = getattr(item.record, field)
+            if item.is_top_level:
+                ran_contract = True
                 gas_used += result.gasUsed
             if len(result.bloom) == BLOOM_LENGTH:
                 bloom |= int.from_bytes(result.bloom, "big")
-        return BlockTotals(gas_used, bloom.to_bytes(BLOOM_LENGTH, "big") if ran or bloom else b"")
+        return BlockTotals(gas_used, bloom.to_bytes(BLOOM_LENGTH, "big") if ran_contract or bloom else b"")
 
 
 def times_of(items: Sequence[RecordItem], otherwise: int) -> tuple[int, int]:

@@ -121,11 +121,11 @@ class NoQuorum(StreamFileError):
     ) -> None:
         self.signed, self.stake, self.required = signed, stake, quorum.required_stake
         self.others, self.quorum = others, quorum
-        lacking = by_reason(others)
+        missing = by_reason(others)
         super().__init__(
             file,
             0,
-            f"no consensus: {_signed_by(signed, stake, quorum)}" + (f"; {lacking}" if lacking else ""),
+            f"no consensus: {_signed_by(signed, stake, quorum)}" + (f"; {missing}" if missing else ""),
             "More nodes may publish their signatures soon; if not, see that the address book is that of the "
             "network.",
         )
@@ -204,7 +204,7 @@ class Votes:
     @property
     def outcome(self) -> SignedHashes | None:
         """The hashes with the most stake, once that is enough."""
-        signers, stake, signature = self._leading()
+        signers, stake, signature = self._leading_hash()
         if signature is None or stake < self._quorum.required_stake:
             return None
         return SignedHashes(
@@ -221,7 +221,7 @@ class Votes:
         outcome = self.outcome
         if outcome:
             return outcome
-        signers, stake, _ = self._leading()
+        signers, stake, _ = self._leading_hash()
         others = {node: self._refused.get(node, self._missing) for node in self._quorum.keys}
         for votes in self._votes.values():
             others.update(dict.fromkeys(votes, "signed other hashes"))
@@ -229,7 +229,7 @@ class Votes:
         others = {node: reason for node, reason in others.items() if node not in signers}
         raise NoQuorum(self.name, signers, stake, self._quorum, others)
 
-    def _leading(self) -> tuple[tuple[int, ...], int, SignatureFile | None]:
+    def _leading_hash(self) -> tuple[tuple[int, ...], int, SignatureFile | None]:
         """Return the signers of the hashes with the most stake, that stake, and one of their signatures."""
         best: tuple[tuple[int, ...], int, SignatureFile | None] = (), 0, None
         for votes in self._votes.values():

@@ -126,19 +126,19 @@ def _read_v5(reader: Reader) -> SignatureFile:
     return SignatureFile(reader.file, V5, file_hash, file_signature, metadata_hash, metadata_signature)
 
 
-def _v5_signature(reader: Reader, what: str) -> bytes:
-    reader.expect(reader.uint64, SIGNATURE_CLASS_ID, f"class id of the {what}", what)
-    reader.expect(reader.int32, _OBJECT_VERSION, f"class version of the {what}", what)
-    reader.expect(reader.int32, SHA_384_WITH_RSA, f"type of the {what}", what)
+def _v5_signature(reader: Reader, name: str) -> bytes:
+    reader.expect(reader.uint64, SIGNATURE_CLASS_ID, f"class id of the {name}", name)
+    reader.expect(reader.int32, _OBJECT_VERSION, f"class version of the {name}", name)
+    reader.expect(reader.int32, SHA_384_WITH_RSA, f"type of the {name}", name)
     start = reader.position
-    length = reader.int32(what)
+    length = reader.int32(name)
     if not 1 <= length <= MAX_SIGNATURE:
-        raise reader.failure(f"the {what} is {length} bytes long, not 1 to {MAX_SIGNATURE}", start)
+        raise reader.failure(f"the {name} is {length} bytes long, not 1 to {MAX_SIGNATURE}", start)
     start = reader.position
-    checksum = reader.int32(what)
+    checksum = reader.int32(name)
     if checksum != CHECKSUM_BASE - length:
-        raise reader.failure(f"the checksum of the {what} is {checksum}, not {CHECKSUM_BASE - length}", start)
-    return reader.take(length, what)
+        raise reader.failure(f"the checksum of the {name} is {checksum}, not {CHECKSUM_BASE - length}", start)
+    return reader.take(length, name)
 
 
 def _read_v6(reader: Reader) -> SignatureFile:
@@ -155,21 +155,21 @@ def _read_v6(reader: Reader) -> SignatureFile:
 
 
 def _v6_signature(reader: Reader, message: Any, field: str) -> tuple[bytes, bytes]:
-    what = field.replace("_", " ")
+    name = field.replace("_", " ")
     if not message.HasField(field):
-        raise reader.failure(f"it has no {what}")
+        raise reader.failure(f"it has no {name}")
     signed = getattr(message, field)
     if signed.type != SHA_384_WITH_RSA:
         raise reader.failure(
-            f"the {what} is of type {signed.type}, not {SHA_384_WITH_RSA} (SHA-384 with RSA)"
+            f"the {name} is of type {signed.type}, not {SHA_384_WITH_RSA} (SHA-384 with RSA)"
         )
     digest: bytes = signed.hash_object.hash
     if len(digest) != SHA_384_LENGTH:
-        raise reader.failure(f"the {what} is over a hash of {len(digest)} bytes, not {SHA_384_LENGTH}")
+        raise reader.failure(f"the {name} is over a hash of {len(digest)} bytes, not {SHA_384_LENGTH}")
     signature: bytes = signed.signature
     if not signature:
-        raise reader.failure(f"the {what} is empty")
+        raise reader.failure(f"the {name} is empty")
     stated = signed.length, signed.checksum, signed.hash_object.algorithm, signed.hash_object.length
     if stated != (len(signature), CHECKSUM_BASE - len(signature), SHA_384, SHA_384_LENGTH):
-        raise reader.failure(f"the {what} is not what its length, checksum and hash algorithm say")
+        raise reader.failure(f"the {name} is not what its length, checksum and hash algorithm say")
     return digest, signature

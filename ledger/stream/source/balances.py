@@ -25,7 +25,7 @@ class BalanceLayout(Layout):
     """
 
     top_folder = "accountBalances"
-    kind = "balance"
+    stream_name = "balance"
 
 
 @dataclass(frozen=True)

@@ -45,13 +45,13 @@ class Layout:
     refresh: float = 10
 
     top_folder: ClassVar = "recordstreams"
-    kind: ClassVar = "record"
+    stream_name: ClassVar = "record"
 
     def account_folder(self, account_id: int) -> str:
-        return f"{self.top_folder}/{self.kind}{entity_id.text(account_id)}"
+        return f"{self.top_folder}/{self.stream_name}{entity_id.text(account_id)}"
 
     def node_folder(self, node_id: int) -> str:
-        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/{self.kind}"
+        return f"{self.network.lower().partition('-')[0]}/{self.shard}/{node_id}/{self.stream_name}"
 
     def folders(self, node_id: int, account_id: int) -> list[str]:
         """Return the folders where a node's files may be."""

@@ -31,12 +31,12 @@ def content_at(path: Path) -> bytes:
         raise StreamFileError(str(path), 0, f"cannot be read: {error.strerror}") from error
 
 
-def node_of(path: Path, kind: str) -> int:
-    """Return the node whose folder has a file: `<kind><shard.realm.num>/` or `<node id>/<kind>/`."""
+def node_of(path: Path, stream_name: str) -> int:
+    """Return the node whose folder has a file: `<stream><shard.realm.num>/` or `<node id>/<stream>/`."""
     folder = path.parent
-    if (match := _ACCOUNT_FOLDER.fullmatch(folder.name)) and match[1] == kind:
+    if (match := _ACCOUNT_FOLDER.fullmatch(folder.name)) and match[1] == stream_name:
         return int(match[2]) - FIRST_NODE_ACCOUNT
-    if folder.name == kind and folder.parent.name.isdecimal():
+    if folder.name == stream_name and folder.parent.name.isdecimal():
         return int(folder.parent.name)
     return UNKNOWN_NODE
 

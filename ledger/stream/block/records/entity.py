@@ -31,7 +31,7 @@ _MAY_DELEGATE = frozenset(
 _OF_CONTRACTS = frozenset((NUMBERS["CONTRACTCALL"], NUMBERS["CONTRACTCREATEINSTANCE"]))
 
 
-class Parts(NamedTuple):
+class RecordParts(NamedTuple):
     """The parts of a block that complete a record.
 
     `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
@@ -48,7 +48,7 @@ class Parts(NamedTuple):
     def receipt(self) -> Any:
         return self.item.record.receipt
 
-    def lack(self, field: str) -> None:
+    def warn_missing(self, field: str) -> None:
         """Note that the block lacks a field: by the record alone it would be 0."""
         self.item.absent |= {field}
 
@@ -67,17 +67,17 @@ def complete(
     `state` is the state after all of them. `addresses` are as in Parts.
     """
     traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
-    parts = Parts(item, transaction, state, traces, addresses)
+    parts = RecordParts(item, transaction, state, traces, addresses)
     for output in transaction.outputs:
         _add_output(parts, output)
     if item.transaction_type in _MAY_DELEGATE and _delegates(item):
         item.account_nonces = state.take_nonces()
-    by_type = _ON_SUCCESS.get(item.transaction_type)
-    if by_type is not None and item.successful:
-        by_type(parts)
+    completer = _ON_SUCCESS.get(item.transaction_type)
+    if completer is not None and item.successful:
+        completer(parts)
     created = _CREATED_IDS.get(item.transaction_type)
     if created is not None and item.successful and _is_empty(getattr(parts.receipt, created)):
-        parts.lack(created)
+        parts.warn_missing(created)
     if traces or item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"]:
         item.sidecar_records = sidecar_records(
             item.record.consensusTimestamp,
@@ -102,38 +102,38 @@ def _delegates(item: RecordItem) -> bool:
 # Outputs
 
 
-def _add_output(parts: Parts, output: Any) -> None:
+def _add_output(parts: RecordParts, output: Any) -> None:
     record, receipt = parts.item.record, parts.receipt
-    kind = output.WhichOneof("transaction")
-    if kind == "account_create":
+    field = output.WhichOneof("transaction")
+    if field == "account_create":
         receipt.accountID.CopyFrom(output.account_create.created_account_id)
-    elif kind == "util_prng" and (which := output.util_prng.WhichOneof("entropy")):
-        setattr(record, which, getattr(output.util_prng, which))
-    elif kind in ("create_schedule", "sign_schedule"):
-        schedule = getattr(output, kind)
-        if kind == "create_schedule":
+    elif field == "util_prng" and (choice := output.util_prng.WhichOneof("entropy")):
+        setattr(record, choice, getattr(output.util_prng, choice))
+    elif field in ("create_schedule", "sign_schedule"):
+        schedule = getattr(output, field)
+        if field == "create_schedule":
             receipt.scheduleID.CopyFrom(schedule.schedule_id)
         if schedule.HasField("scheduled_transaction_id"):
             receipt.scheduledTransactionID.CopyFrom(schedule.scheduled_transaction_id)
-    elif kind == "contract_call":
+    elif field == "contract_call":
         _add_result(parts, "contractCallResult", output.contract_call.evm_transaction_result)
-    elif kind == "contract_create":
+    elif field == "contract_create":
         _add_result(parts, "contractCreateResult", output.contract_create.evm_transaction_result)
-    elif kind == "ethereum_call" and (which := output.ethereum_call.WhichOneof("transaction_result")):
-        creates = which == "evm_create_transaction_result"
+    elif field == "ethereum_call" and (choice := output.ethereum_call.WhichOneof("transaction_result")):
+        creates = choice == "evm_create_transaction_result"
         name = "contractCreateResult" if creates else "contractCallResult"
-        _add_result(parts, name, getattr(output.ethereum_call, which))
+        _add_result(parts, name, getattr(output.ethereum_call, choice))
 
 
-def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
+def _add_result(parts: RecordParts, name: str, evm_result: Any) -> None:
     result = function_result(evm_result, parts.traces, parts.addresses)
     if not evm_result.HasField("internal_call_context"):
-        parts.lack("amount")
+        parts.warn_missing("amount")
     hook = hook_of(evm_result.executed_hook_id)
     if hook[0]:  # else it has no owner, or an impossible one
         parts.item.executed_hook = hook
     if result.HasField("contractID"):
-        if _reached(parts.item, evm_result):
+        if _called_contract(parts.item, evm_result):
             parts.receipt.contractID.CopyFrom(result.contractID)
         if name == "contractCreateResult" and parts.item.successful:
             address = parts.state.evm_addresses.get(entity_id.from_contract(result.contractID))
@@ -143,7 +143,7 @@ def _add_result(parts: Parts, name: str, evm_result: Any) -> None:
     parts.item.result_field = name
 
 
-def _reached(item: RecordItem, evm_result: Any) -> bool:
+def _called_contract(item: RecordItem, evm_result: Any) -> bool:
     """Return whether the receipt names the contract of a result: that of a call or creation.
 
     An Ethereum transaction that used no gas never reached its contract. The results of others are those of
@@ -157,7 +157,7 @@ def _reached(item: RecordItem, evm_result: Any) -> bool:
 # Types
 
 
-def _account_created(parts: Parts) -> None:
+def _account_created(parts: RecordParts) -> None:
     """Add the address that follows from a public key as alias; an alias of 20 bytes is an address itself."""
     new_alias = parts.item.body.cryptoCreateAccount.alias
     address = alias.evm_address(new_alias) if new_alias else None
@@ -165,14 +165,14 @@ def _account_created(parts: Parts) -> None:
         parts.item.record.evm_address = address
 
 
-def _account_updated(parts: Parts) -> None:
+def _account_updated(parts: RecordParts) -> None:
     account = parts.item.body.cryptoUpdateAccount.accountIDToUpdate
     if account.WhichOneof("account") == "alias":
         account = parts.state.account(account.alias) or account
     parts.receipt.accountID.CopyFrom(account)
 
 
-def _contract_changed(parts: Parts) -> None:
+def _contract_changed(parts: RecordParts) -> None:
     body = parts.item.body
     contract = getattr(body, body.WhichOneof("data")).contractID
     if contract.WhichOneof("contract") == "evm_address":
@@ -185,7 +185,7 @@ def _contract_changed(parts: Parts) -> None:
     parts.receipt.contractID.CopyFrom(contract)
 
 
-def _created(parts: Parts) -> None:
+def _created(parts: RecordParts) -> None:
     """Set the id of a created entity, taken from the state."""
     field, state = _STATES[parts.item.transaction_type]
     entity = parts.state.take(state)
@@ -195,9 +195,9 @@ def _created(parts: Parts) -> None:
         getattr(parts.receipt, field).CopyFrom(entity)
 
 
-def _set_number(parts: Parts, field: str, number: int | None) -> None:
+def _set_number(parts: RecordParts, field: str, number: int | None) -> None:
     if number is None:
-        parts.lack(field)
+        parts.warn_missing(field)
     else:
         setattr(parts.receipt, field, number)
 
@@ -208,7 +208,7 @@ def _is_empty(identifier: Any) -> bool:
     return not any(part for name, part in parts.items() if name not in ("shardNum", "realmNum"))
 
 
-def _message_submitted(parts: Parts) -> None:
+def _message_submitted(parts: RecordParts) -> None:
     """Add sequence number and running hash, from a trace or, of a topic's last message, from the state."""
     receipt = parts.receipt
     receipt.topicRunningHashVersion = _RUNNING_HASH_VERSION
@@ -223,10 +223,10 @@ def _message_submitted(parts: Parts) -> None:
     if number and running_hash:
         receipt.topicSequenceNumber, receipt.topicRunningHash = number, running_hash
     else:
-        parts.lack("topicRunningHash" if number else "topicSequenceNumber")
+        parts.warn_missing("topicRunningHash" if number else "topicSequenceNumber")
 
 
-def _token_minted(parts: Parts) -> None:
+def _token_minted(parts: RecordParts) -> None:
     body, receipt = parts.item.body.tokenMint, parts.receipt
     _set_supply(parts, body.token, body.amount + len(body.metadata))
     serials = [
@@ -238,28 +238,28 @@ def _token_minted(parts: Parts) -> None:
     receipt.serialNumbers.extend(sorted(serials))
 
 
-def _supply_reduced(parts: Parts) -> None:
+def _supply_reduced(parts: RecordParts) -> None:
     body = getattr(parts.item.body, parts.item.body.WhichOneof("data"))
     _set_supply(parts, body.token, -body.amount - len(body.serialNumbers))
 
 
-def _set_supply(parts: Parts, token: Any, added: int) -> None:
+def _set_supply(parts: RecordParts, token: Any, added: int) -> None:
     _set_number(parts, "newTotalSupply", parts.state.take_supply(entity_id.from_token(token), added))
 
 
-def _tokens_airdropped(parts: Parts) -> None:
+def _tokens_airdropped(parts: RecordParts) -> None:
     record = parts.item.record
     record.new_pending_airdrops.extend(
         pending_airdrops(parts.item.body.tokenAirdrop, record.tokenTransferLists, parts.state)
     )
 
 
-def _airdrops_claimed(parts: Parts) -> None:
+def _airdrops_claimed(parts: RecordParts) -> None:
     claimed = parts.item.body.tokenClaimAirdrop.pending_airdrops
     end_airdrops(claimed, parts.item.record.tokenTransferLists, parts.state)
 
 
-def _airdrops_cancelled(parts: Parts) -> None:
+def _airdrops_cancelled(parts: RecordParts) -> None:
     end_airdrops(parts.item.body.tokenCancelAirdrop.pending_airdrops, (), parts.state)
 
 
@@ -271,7 +271,7 @@ _STATES = {
     NUMBERS["REGISTEREDNODECREATE"]: ("registered_node_id", REGISTERED_NODES),
     NUMBERS["TOKENCREATION"]: ("tokenID", TOKENS),
 }
-_ON_SUCCESS: dict[int, Callable[[Parts], None]] = {
+_ON_SUCCESS: dict[int, Callable[[RecordParts], None]] = {
     **dict.fromkeys(_STATES, _created),
     NUMBERS["CONSENSUSSUBMITMESSAGE"]: _message_submitted,
     NUMBERS["CONTRACTDELETEINSTANCE"]: _contract_changed,

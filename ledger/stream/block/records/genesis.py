@@ -38,11 +38,11 @@ def genesis_state(changes: Iterable[Any], of_transactions: Iterable[Any]) -> Gen
 
 def _add(change: Any, state: GenesisState) -> None:
     """Add what a change updates, or remove what it deletes; the last change of a key counts."""
-    kind = change.WhichOneof("change_operation")
-    if kind not in ("map_update", "map_delete"):
+    field = change.WhichOneof("change_operation")
+    if field not in ("map_update", "map_delete"):
         return
-    key = getattr(change, kind).key
-    value = change.map_update.value if kind == "map_update" else None
+    key = getattr(change, field).key
+    value = change.map_update.value if field == "map_update" else None
     if change.state_id == ACCOUNTS:
         _set(state.accounts, entity_id.from_account(key.account_id_key), value and value.account_value)
     elif change.state_id == BYTECODE:

@@ -85,12 +85,12 @@ class StateAfter:
 
     def _updated(self, state: int, update: Any) -> None:
         key, value = update.key, update.value
-        kind = key.WhichOneof("key_choice")
-        if kind not in _KEYS.get(state, ()):
+        field = key.WhichOneof("key_choice")
+        if field not in _KEYS.get(state, ()):
             return
         if state in (STORAGE, HOOK_STORAGE):
             written = value.slot_value_value.value if value.HasField("slot_value_value") else None
-            self._set_slot(kind, getattr(key, kind), written, identical=update.identical)
+            self._set_slot(field, getattr(key, field), written, identical=update.identical)
         elif state == BYTECODE:
             if value.HasField("bytecode_value"):
                 self._code[entity_id.from_contract(key.contract_id_key)] = value.bytecode_value.code
@@ -99,10 +99,10 @@ class StateAfter:
             if pending.HasField("pending_airdrop_value"):
                 self._airdrops[_key(key.pending_airdrop_id_key)] = pending.pending_airdrop_value.amount
         elif state in (NODES, REGISTERED_NODES):
-            number = key.node_id_key.id if kind == "node_id_key" else key.entity_number_key.value
+            number = key.node_id_key.id if field == "node_id_key" else key.entity_number_key.value
             self._change(state, update, number, number)
         else:
-            entity = getattr(key, kind)
+            entity = getattr(key, field)
             number = _NUMBERS[state](entity)
             self._change(state, update, number, entity)
             if state == TOPICS:
@@ -122,9 +122,9 @@ class StateAfter:
         if account.smart_contract:
             self.evm_addresses[entity_id.from_account(account.account_id)] = alias
 
-    def _set_slot(self, kind: str, slot_key: Any, value: bytes | None, *, identical: bool = False) -> None:
+    def _set_slot(self, field: str, slot_key: Any, value: bytes | None, *, identical: bool = False) -> None:
         """Note the value of a slot. One whose value is `identical` to that before has no index."""
-        if kind == "slot_key_key":
+        if field == "slot_key_key":
             storage: Storage = entity_id.from_contract(slot_key.contractID)
         else:
             storage = hook_of(slot_key.hook_id)

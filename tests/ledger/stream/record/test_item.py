@@ -143,7 +143,7 @@ def test_a_child_is_linked_to_the_item_before_it():
     child = item(2, parent=1, previous=parent)
 
     assert child.parent is parent
-    assert child.child
+    assert child.is_child
     assert child.parent_consensus_timestamp == 10**9
 
 
@@ -171,7 +171,7 @@ def test_a_child_of_an_item_further_away_or_in_another_file_is_not_linked():
 
     assert item(3, parent=1, previous=second).parent is None
     assert item(3, parent=1).parent is None
-    assert item(3, parent=1).child
+    assert item(3, parent=1).is_child
 
 
 def test_an_item_without_parent_timestamp_is_not_linked():
@@ -223,7 +223,7 @@ def test_children_of_a_failed_parent_failed_whatever_their_own_result():
 def test_top_level_items_are_those_no_user_transaction_caused(transaction_id, fields, parent, expected):
     transaction = signed(body_bytes(transactionID=transaction_id, memo="m", **fields))
 
-    assert item(2, transaction=transaction, parent=parent).top_level is expected
+    assert item(2, transaction=transaction, parent=parent).is_top_level is expected
 
 
 def test_a_contract_has_run_even_if_its_result_is_empty():
