@@ -7,7 +7,7 @@ A transaction is about the contract of its receipt, or else of its body. Results
 from typing import Any
 
 from contracts.models import Contract
-from ledger.handlers.columns import changed_staking, given, keys, staking, text
+from ledger.handlers.columns import changed_staking, convert, keys, staking, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_genesis, handles, names_entity
 from ledger.stream.block.records.genesis import GenesisState
@@ -82,8 +82,8 @@ def contract_update(item: RecordItem, batch: Batch) -> None:
     # BODY
     body = item.body.contractUpdateInstance
     columns = _common(item, body, batch)
-    columns |= given(item, batch, body, "adminKey", "expirationTime", "max_automatic_token_associations")
-    columns |= given(item, batch, body, "memoWrapper") or ({"memo": text(body.memo)} if body.memo else {})
+    columns |= convert(item, batch, body, "adminKey", "expirationTime", "max_automatic_token_associations")
+    columns |= convert(item, batch, body, "memoWrapper") or ({"memo": text(body.memo)} if body.memo else {})
     columns |= changed_staking(item, body, batch)
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="CONTRACT", deleted=False, **columns)
@@ -130,7 +130,7 @@ def _common(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
         if account is not None:
             columns["auto_renew_account_id"] = account
             batch.mention(account)
-    return columns | given(item, batch, body, "autoRenewPeriod", "proxyAccountID")
+    return columns | convert(item, batch, body, "autoRenewPeriod", "proxyAccountID")
 
 
 def _code(item: RecordItem, batch: Batch) -> dict[str, Any]:

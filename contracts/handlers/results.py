@@ -22,7 +22,7 @@ from contracts.models import (
     ContractTransaction,
     ContractTransactionHash,
 )
-from ledger.handlers.columns import given, text
+from ledger.handlers.columns import convert, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import Entity
@@ -219,7 +219,7 @@ def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: An
     body = item.body.contractCreateInstance if item.transaction_type == CONTRACT_CREATE else None
     if body is not None:
         # What a contract's own creations share with it.
-        columns = given(item, batch, body, "adminKey", "autoRenewPeriod", "proxyAccountID")
+        columns = convert(item, batch, body, "adminKey", "autoRenewPeriod", "proxyAccountID")
         columns["memo"] = text(body.memo)
     for entity in created:
         if entity == contract:

@@ -5,7 +5,7 @@ The hooks of accounts are in `contracts`.
 
 from typing import Any
 
-from ledger.handlers.columns import changed_staking, given, keys, staking, text
+from ledger.handlers.columns import changed_staking, convert, keys, staking, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Entity, LiveHash
@@ -49,7 +49,7 @@ def crypto_create(item: RecordItem, batch: Batch) -> None:
     }
     if key:
         columns |= keys(key)
-    columns |= given(item, batch, body, "autoRenewPeriod", "proxyAccountID")
+    columns |= convert(item, batch, body, "autoRenewPeriod", "proxyAccountID")
     if body.delegation_address:
         columns["delegation_address"] = body.delegation_address
     columns |= staking(item, body, batch)
@@ -67,8 +67,8 @@ def crypto_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.cryptoUpdateAccount
-    columns = given(item, batch, body, "autoRenewPeriod", "expirationTime", "key", "memo", "proxyAccountID")
-    columns |= given(item, batch, body, "max_automatic_token_associations")
+    columns = convert(item, batch, body, "autoRenewPeriod", "expirationTime", "key", "memo", "proxyAccountID")
+    columns |= convert(item, batch, body, "max_automatic_token_associations")
     if body.delegation_address:
         # The zero address stands for no delegation.
         columns["delegation_address"] = body.delegation_address

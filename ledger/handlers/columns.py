@@ -33,12 +33,12 @@ def changed_staking(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]
     if body.HasField("decline_reward"):
         columns["decline_reward"] = body.decline_reward.value
         columns["stake_period_start"] = item.consensus_timestamp // NANOS_PER_DAY
-    chosen = _staked_id(item, body, batch)
-    if "staked_node_id" in chosen:
-        chosen["staked_account_id"] = 0
-    elif chosen:
-        chosen["staked_node_id"] = -1
-    return columns | chosen
+    staked = _staked_id(item, body, batch)
+    if "staked_node_id" in staked:
+        staked["staked_account_id"] = 0
+    elif staked:
+        staked["staked_node_id"] = -1
+    return columns | staked
 
 
 def _staked_id(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def serialized(body: Any, **fields: str) -> dict[str, Any]:
     }
 
 
-def given(item: RecordItem, batch: Batch, body: Any, *fields: str) -> dict[str, Any]:
+def convert(item: RecordItem, batch: Batch, body: Any, *fields: str) -> dict[str, Any]:
     """Return the columns of those of these fields that a body sets."""
     columns: dict[str, Any] = {}
     for field in fields:

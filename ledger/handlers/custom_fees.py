@@ -20,15 +20,15 @@ def replace_token_fees(item: RecordItem, batch: Batch, token: int, fees: Any) ->
     columns: dict[str, list[dict[str, Any]]] = {}
     own_collectors = []
     for message in fees:
-        kind = message.WhichOneof("fee")
-        if kind is None:
+        field = message.WhichOneof("fee")
+        if field is None:
             batch.recoverable(item, "a custom fee is of an unknown kind")
             continue
-        fee = fee_of(message, kind, token)
-        columns.setdefault(f"{kind}s", []).append(fee)
+        fee = fee_of(message, field, token)
+        columns.setdefault(f"{field}s", []).append(fee)
         collector, denominating = fee["collector_account_id"] or 0, fee.get("denominating_token_id") or 0
         batch.mention(collector, denominating)
-        if collector and (kind == "fractional_fee" or denominating == token):
+        if collector and (field == "fractional_fee" or denominating == token):
             own_collectors.append(collector)
     if columns or not fees:
         batch.upsert(CustomFee, since=item.consensus_timestamp, entity_id=token, **columns)

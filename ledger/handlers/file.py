@@ -3,7 +3,7 @@
 The key of a file is a serialized KeyList, not a Key.
 """
 
-from ledger.handlers.columns import given, text
+from ledger.handlers.columns import convert, text
 from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
@@ -36,7 +36,7 @@ def file_create(item: RecordItem, batch: Batch) -> None:
         created_timestamp=item.consensus_timestamp,
         deleted=False,
         memo=text(body.memo),
-        **given(item, batch, body, "expirationTime", "keys"),
+        **convert(item, batch, body, "expirationTime", "keys"),
     )
     _store_content(item, batch, body.contents)
 
@@ -54,7 +54,7 @@ def file_update(item: RecordItem, batch: Batch) -> None:
     Source: body.fileUpdate. Rows: entity version, file_data insert (also of empty content).
     """
     body = item.body.fileUpdate
-    columns = given(item, batch, body, "expirationTime", "keys", "memo")
+    columns = convert(item, batch, body, "expirationTime", "keys", "memo")
     batch.change_entity(item, id=item.entity_id, type="FILE", deleted=False, **columns)
     _store_content(item, batch, body.contents)
 

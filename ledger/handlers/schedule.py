@@ -4,7 +4,7 @@ from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from ledger.handlers.columns import given, text
+from ledger.handlers.columns import convert, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles, names_entities
 from ledger.models import Schedule, TransactionSignature
@@ -47,7 +47,7 @@ def schedule_create(item: RecordItem, batch: Batch) -> None:
         created_timestamp=consensus_timestamp,
         deleted=False,
         memo=text(body.memo),
-        **given(item, batch, body, "adminKey"),
+        **convert(item, batch, body, "adminKey"),
     )
     batch.mention(payer)
     if batch.persist.schedules:
@@ -119,9 +119,9 @@ def signatures(item: RecordItem, batch: Batch) -> None:
 
 def _signature(pair: Any) -> tuple[int, bytes]:
     """Return field number and signature; of a newer type, those of the one unknown field; else 0 and b""."""
-    kind = pair.WhichOneof("signature")
-    if kind:
-        return _SIGNATURE_TYPES[kind], getattr(pair, kind)
+    field = pair.WhichOneof("signature")
+    if field:
+        return _SIGNATURE_TYPES[field], getattr(pair, field)
     unknown: dict[int, list[Any]] = {}
     fields = UnknownFieldSet(pair)
     for index in range(len(fields)):

@@ -6,7 +6,7 @@ The keys of a topic are in `topic`, the admin key there alone; what it shares wi
 
 from typing import Any
 
-from ledger.handlers.columns import given, serialized, text
+from ledger.handlers.columns import convert, serialized, text
 from ledger.handlers.custom_fees import replace_topic_fees
 from ledger.ingest.publishing import publication, publish
 from ledger.ingest.rows.batch import Batch
@@ -44,7 +44,7 @@ def topic_create(item: RecordItem, batch: Batch) -> None:
     if body.HasField("autoRenewAccount"):
         columns["auto_renew_account_id"] = entity_id.from_account(body.autoRenewAccount)
         batch.mention(columns["auto_renew_account_id"])
-    columns |= given(item, batch, body, "autoRenewPeriod")
+    columns |= convert(item, batch, body, "autoRenewPeriod")
     exempt = FeeExemptKeyList(keys=body.fee_exempt_key_list)
     # ROWS
     batch.change_entity(
@@ -70,7 +70,7 @@ def topic_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.consensusUpdateTopic
-    columns = given(item, batch, body, "autoRenewAccount", "autoRenewPeriod", "expirationTime", "memo")
+    columns = convert(item, batch, body, "autoRenewAccount", "autoRenewPeriod", "expirationTime", "memo")
     keys = serialized(body, **_KEYS, fee_exempt_key_list="fee_exempt_key_list")
     # ROWS
     batch.change_entity(item, id=item.entity_id, type="TOPIC", deleted=False, **columns)

@@ -125,11 +125,11 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
     A message that paid a fee in tokens has logs. So it is found by hash even where other messages are not.
     Rows: transaction_hash insert: the first 32 bytes, and the rest apart.
     """
-    persist, kind = batch.persist, item.transaction_type
+    persist, transaction_type = batch.persist, item.transaction_type
     if not persist.transaction_hash:
         return
-    if kind in persist.transaction_hash_exclusion and not (
-        kind == SUBMIT_MESSAGE and item.consensus_timestamp in batch.state(TransactionsWithLogs)
+    if transaction_type in persist.transaction_hash_exclusion and not (
+        transaction_type == SUBMIT_MESSAGE and item.consensus_timestamp in batch.state(TransactionsWithLogs)
     ):
         return
     digest = item.record.transactionHash

@@ -38,7 +38,7 @@ class Filter:
     entities: frozenset[int]
     types: frozenset[int]
 
-    def fits(self, item: RecordItem) -> bool:
+    def matches(self, item: RecordItem) -> bool:
         if self.types and item.transaction_type not in self.types:
             return False
         return not self.entities or not self.entities.isdisjoint(entities_of(item))
@@ -63,28 +63,28 @@ def entities_of(item: RecordItem) -> set[int]:
 class Selection:
     """The settings importer.startDate, endDate, parser.include and parser.exclude."""
 
-    def __init__(self, since: int = timestamp.MIN) -> None:
+    def __init__(self, start: int = timestamp.MIN) -> None:
         """Errors: InvalidFilter."""
-        self._start = max(since, _time("importer.startDate", timestamp.MIN))
+        self._start = max(start, _time("importer.startDate", timestamp.MIN))
         self._end = _time("importer.endDate", timestamp.MAX)
         self._include = _filters("importer.parser.include")
         self._exclude = _filters("importer.parser.exclude")
         self.everything = not self._include and not self._exclude
 
-    def dates_of(self, items: Iterable[RecordItem]) -> list[RecordItem]:
+    def in_date_range(self, items: Iterable[RecordItem]) -> list[RecordItem]:
         """Return the items within the dates; only they count as the block's transactions."""
         return [item for item in items if self._start <= item.consensus_timestamp <= self._end]
 
-    def takes(self, item: RecordItem) -> bool:
+    def includes(self, item: RecordItem) -> bool:
         """Return whether the filters let an item in; what is excluded stays out whatever is included.
 
         Changes of the nodes are always let in: the signatures of later files are verified by them.
         """
         if changes_nodes(item):
             return True
-        if any(each.fits(item) for each in self._exclude):
+        if any(each.matches(item) for each in self._exclude):
             return False
-        return not self._include or any(each.fits(item) for each in self._include)
+        return not self._include or any(each.matches(item) for each in self._include)
 
 
 def _time(name: str, default: int) -> int:
@@ -102,8 +102,8 @@ def _filters(name: str) -> list[Filter]:
 def _filter(name: str, text: str) -> Filter:
     entities, types = set[int](), set[int]()
     variable = config.lookup(name).variable
-    for part in text.split():
-        key, _, values = part.partition("=")
+    for word in text.split():
+        key, _, values = word.partition("=")
         for value in filter(None, values.split(",")):
             try:
                 if key == "entity":
@@ -111,10 +111,10 @@ def _filter(name: str, text: str) -> Filter:
                 elif key == "transaction":
                     types.add(NUMBERS[value.upper()])
                 else:
-                    raise InvalidFilter(f"{variable}: {part!r} is not entity=... or transaction=...")
+                    raise InvalidFilter(f"{variable}: {word!r} is not entity=... or transaction=...")
             except (InvalidEntityId, KeyError):
-                kind = "an entity id such as 0.0.1001" if key == "entity" else "a transaction type"
-                raise InvalidFilter(f"{variable}: {value!r} is not {kind}.") from None
+                expected = "an entity id such as 0.0.1001" if key == "entity" else "a transaction type"
+                raise InvalidFilter(f"{variable}: {value!r} is not {expected}.") from None
     if not entities and not types:
         raise InvalidFilter(f"{variable}: the filter {text.strip()!r} names no entity and no type.")
     return Filter(frozenset(entities), frozenset(types))
@@ -139,10 +139,10 @@ class FilterOption:
         return " ".join(parts)
 
     def __str__(self) -> str:
-        parts = [f"of type {_either(self.types)}"] if self.types else []
+        parts = [f"of type {_join_or(self.types)}"] if self.types else []
         if self.entities:
             parts.append(
-                f"that {_either([f'{kind} {number}' for kind, number in self.entities])} takes part in"
+                f"that {_join_or([f'{kind} {number}' for kind, number in self.entities])} takes part in"
             )
         return " ".join(parts)
 
@@ -150,16 +150,16 @@ class FilterOption:
 def parse_option(text: str) -> FilterOption:
     """Errors: InvalidFilter."""
     option = FilterOption()
-    for part in text.split():
-        key, equals, values = part.partition("=")
-        kind = key.removesuffix("s")
-        if kind not in _KINDS or not equals:
+    for word in text.split():
+        key, equals, values = word.partition("=")
+        entity_type = key.removesuffix("s")
+        if entity_type not in _KINDS or not equals:
             raise InvalidFilter(
-                f"--filter: {part!r} is not accounts=, tokens=, topics=, contracts= or types= with what to "
+                f"--filter: {word!r} is not accounts=, tokens=, topics=, contracts= or types= with what to "
                 "keep."
             )
         for value in filter(None, values.split(",")):
-            if kind == "type":
+            if entity_type == "type":
                 if value.upper() not in NUMBERS:
                     raise InvalidFilter(
                         f"--filter: {value!r} is not a transaction type such as CRYPTOTRANSFER."
@@ -171,11 +171,11 @@ def parse_option(text: str) -> FilterOption:
             except InvalidEntityId:
                 number = None
             if number is None:
-                article = "an" if kind == "account" else "a"
+                article = "an" if entity_type == "account" else "a"
                 raise InvalidFilter(
-                    f"--filter: {value!r} is not the id of {article} {kind} such as 0.0.1001."
+                    f"--filter: {value!r} is not the id of {article} {entity_type} such as 0.0.1001."
                 )
-            option.entities.append((kind, number))
+            option.entities.append((entity_type, number))
     if not option.setting:
         raise InvalidFilter(f"--filter: {text!r} names nothing to keep.")
     return option
@@ -196,5 +196,5 @@ def sentence(options: Iterable[FilterOption]) -> str:
     )
 
 
-def _either(words: list[str]) -> str:
+def _join_or(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -67,7 +67,7 @@ class Position:
         return cls._from_row(statements.row(_LAST))
 
     @classmethod
-    def before(cls, file: RecordFile) -> "Position | None":
+    def before_file(cls, file: RecordFile) -> "Position | None":
         """Return the stored file before another one."""
         return cls._from_row(statements.row(_LAST_BEFORE, [file.consensus_end]))
 
@@ -84,7 +84,7 @@ class Position:
         return cls(name, consensus_end, hash, index, version, bytes(wrapper).hex() if wrapper else None)
 
     @classmethod
-    def after(cls, file: RecordFile, index: int) -> "Position":
+    def from_file(cls, file: RecordFile, index: int) -> "Position":
         wrapper_hash = file.wrapper.hash if file.wrapper else None
         return cls(file.name, file.consensus_end, file.hash, index, file.version, wrapper_hash)
 

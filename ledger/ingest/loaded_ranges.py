@@ -93,7 +93,7 @@ class Coverage:
         self._filters = filters_in_force()
         self._first, self._last = _time(_START, timestamp.MIN), _time(_END, timestamp.MAX)
 
-    def after(
+    def range_after(
         self,
         last: Range | None,
         chained: ChainedFile,
@@ -106,13 +106,13 @@ class Coverage:
 
         The first file of all may rest on `balances`.
         """
-        file, before, index, follows = chained.file, chained.last, chained.index, chained.follows
-        filters = self._filters if balances and not before else self._filters_of(file)
+        file, previous, index, follows = chained.file, chained.last, chained.index, chained.follows
+        filters = self._filters if balances and not previous else self._filters_of(file)
         if last and follows and (last.signed, last.filters) == (signed, filters):
             return last.with_next(file, count, index)
-        if before and follows:
+        if previous and follows:
             rests_on = RestsOn.RANGE
-        elif balances and not before:
+        elif balances and not previous:
             rests_on = RestsOn.BALANCES
         elif begins_network(file):
             rests_on = RestsOn.GENESIS

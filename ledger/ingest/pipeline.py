@@ -120,7 +120,7 @@ class Pipeline:
             # Rows of the file that failed may be among those of the batch: load the files before it alone.
             self._build.clear()
             self._finish_writing(writer)
-            self.progress = batch.before
+            self.progress = batch.progress_before
             if batch.sources:
                 self._load(writer, batch.sources, prefetch=False)
             raise
@@ -166,11 +166,11 @@ def _fewer_collections() -> Iterator[None]:
     A batch is millions of objects with hardly a cycle: looking for cycles as often as Python does by default
     takes a fifth of the time.
     """
-    before = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()

@@ -31,8 +31,8 @@ class EntityRule(MergeRule):
             super().fold(target, change)
             return
         columns = target.columns
-        known = columns.get("balance")
-        columns["balance"] = amount if known is None else known + amount
+        balance = columns.get("balance")
+        columns["balance"] = amount if balance is None else balance + amount
         columns["balance_timestamp"] = change["balance_timestamp"]
         if target.since is not None:
             target.own_columns.update(("balance", "balance_timestamp"))
@@ -54,10 +54,10 @@ class EntityRule(MergeRule):
         return change
 
 
-def _balance(kind: str, balance: str, change: str) -> str:
+def _balance(entity_type: str, balance: str, change: str) -> str:
     """Return SQL of the new balance; an entity without one gets one only if it is an account or contract."""
     total = saturating_sum(f"coalesce({balance}, 0)", f"coalesce({change}, 0)")
-    return f"case when {kind} in ('ACCOUNT', 'CONTRACT') or {balance} is not null then {total} end"
+    return f"case when {entity_type} in ('ACCOUNT', 'CONTRACT') or {balance} is not null then {total} end"
 
 
 class Entity(models.Model):

@@ -12,7 +12,7 @@ _VALIDITY = "timestamp_range"
 
 
 def history_of(
-    model: type[models.Model], meaning: str, *others: models.Index, by_start: str = "", by_range: bool = True
+    model: type[models.Model], doc: str, *others: models.Index, by_start: str = "", by_range: bool = True
 ) -> type[models.Model]:
     """Return the model of a history table: the same columns, without a key.
 
@@ -36,7 +36,7 @@ def history_of(
         f"{model.__name__}History",
         (KeylessTable, models.Model),
         {
-            "__doc__": meaning,
+            "__doc__": doc,
             "__module__": model.__module__,
             "Meta": type("Meta", (), options),
             "pk": models.CompositePrimaryKey(*key, _VALIDITY),

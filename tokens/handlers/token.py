@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.handlers.columns import given, serialized, text
+from ledger.handlers.columns import convert, serialized, text
 from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
@@ -64,7 +64,7 @@ def token_create(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.tokenCreation
-    entity = given(item, batch, body, *_ENTITY_FIELDS) | {"memo": text(body.memo)}
+    entity = convert(item, batch, body, *_ENTITY_FIELDS) | {"memo": text(body.memo)}
     if entity.get("auto_renew_account_id") == 0:
         batch.recoverable(item, "the auto renew account of a new token is 0.0.0")
         del entity["auto_renew_account_id"]
@@ -148,7 +148,7 @@ def token_update(item: RecordItem, batch: Batch) -> None:
     """
     # BODY
     body = item.body.tokenUpdate
-    entity = given(item, batch, body, *_ENTITY_FIELDS, "memo")
+    entity = convert(item, batch, body, *_ENTITY_FIELDS, "memo")
     columns = serialized(body, **_KEYS)
     if body.HasField("treasury"):
         columns["treasury_account_id"] = entity_id.from_account(body.treasury) or None

@@ -90,7 +90,7 @@ class Snapshots:
             return int(first_file) + self._delay
         return None if last is None else int(last)
 
-    def after(self, batch: Batch, consensus_end: int, last: int | None) -> int:
+    def advance(self, batch: Batch, consensus_end: int, last: int | None) -> int:
         """Take a snapshot at the end of a file if it is due. Return the time of the snapshot that is then the
         last.
         """

@@ -336,7 +336,7 @@ class BlockFollower(StreamFollower):
         except (StreamFileError, IngestError) as error:
             self._source.reject(error.cause)
             raise
-        self._last = Position.after(file, block_number(file, self._last))
+        self._last = Position.from_file(file, block_number(file, self._last))
         self._number = self._last.index + 1
         self._retry.end()
         if self._report:

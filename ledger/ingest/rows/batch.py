@@ -54,12 +54,12 @@ class Batch(Rows):
         self.items = items
         self._states = {}
 
-    def state(self, kind: type[State]) -> State:
+    def state(self, state_class: type[State]) -> State:
         """Return what handlers remember within the file being read: one object of each class."""
         try:
-            return cast(State, self._states[kind])
+            return cast(State, self._states[state_class])
         except KeyError:
-            self._states[kind] = state = kind()
+            self._states[state_class] = state = state_class()
             return state
 
     def after_file(self, work: Callable[[CursorWrapper], None]) -> None:

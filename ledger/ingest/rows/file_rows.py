@@ -39,14 +39,14 @@ _NANOSECONDS = re.compile(r"[0-9]{11,19}")
 class FileRows:
     """Adds files to batches, with the transactions and rows that the settings choose, none before `start`."""
 
-    def __init__(self, since: int = timestamp.MIN) -> None:
-        self._selection = Selection(since)
+    def __init__(self, start: int = timestamp.MIN) -> None:
+        self._selection = Selection(start)
         self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
         self._stored_bytes = StoredBytes.from_settings()
         load_handlers()
         self._before, self._handlers, self._after = steps()
         self._essential = essential_steps()
-        self._skipped = _skipped()
+        self._skipped_fields = _skipped_fields()
 
     def add(
         self, batch: Batch, source: StreamFile, file: RecordFile, *, index: int, load_start: int
@@ -60,11 +60,11 @@ class FileRows:
         if file.version >= block_file.VERSION:
             complete_blooms(batch, file)
         if not file.ordered and file.version < block_file.VERSION:
-            _note_disorder(batch, file)
+            _warn_unordered(batch, file)
         if file.genesis:
             for work in genesis_work():
                 work(file.genesis, file.consensus_start, batch)
-        items = self._selection.dates_of(file.items)
+        items = self._selection.in_date_range(file.items)
         for item in items:
             self.add_item(batch, file.name, item)
         stored = self._stored_bytes.record_file_bytes(file)
@@ -103,13 +103,13 @@ class FileRows:
         if batch.mentioned is not None:
             batch.mentioned = set()
         try:
-            if item.consensus_timestamp in self._skipped:
+            if item.consensus_timestamp in self._skipped_fields:
                 self._skip(batch, file, item)
                 return
             item.entity_id = entity_of(item, batch)
             if isinstance(item.entity_id, OutOfRangeEntityId):
-                _note_out_of_range(item, batch, item.entity_id)
-            if not self._selection.everything and not self._selection.takes(item):
+                _warn_out_of_range(item, batch, item.entity_id)
+            if not self._selection.everything and not self._selection.includes(item):
                 return
             for step in self._before:
                 step(item, batch)
@@ -125,14 +125,14 @@ class FileRows:
         except RecoverableError as error:
             raise IngestError(
                 file,
-                _named(item),
+                _item_name(item),
                 str(error),
                 "Turn importer.parser.haltOnError off to go on without what this would have changed.",
             ) from error
         except Exception as error:
             raise IngestError(
                 file,
-                _named(item),
+                _item_name(item),
                 f"cannot be turned into rows: {type(error).__name__}: {error}",
                 "Please report this file: it is intact, and this is a defect of the node. To go on with only "
                 "the hbar transfers of this transaction, name it by "
@@ -214,13 +214,13 @@ def previous_hashes(file: RecordFile) -> dict[str, Any]:
 # WORDS
 
 
-def _named(item: RecordItem) -> str:
+def _item_name(item: RecordItem) -> str:
     """Return the item's position in its file, its time and its type."""
     at, kind = item.consensus_timestamp, transaction_types.name(item.transaction_type)
     return f"transaction {item.index} at {timestamp.text(at)} ({kind})"
 
 
-def _skipped() -> frozenset[int]:
+def _skipped_fields() -> frozenset[int]:
     """Return the consensus timestamps (ns) to skip, written as in messages or the log.
 
     Errors: InvalidFilter.
@@ -234,7 +234,7 @@ def _skipped() -> frozenset[int]:
         raise InvalidFilter(f"{config.lookup(SKIP).variable}: {error}.") from None
 
 
-def _note_disorder(batch: Batch, file: RecordFile) -> None:
+def _warn_unordered(batch: Batch, file: RecordFile) -> None:
     """Note that the transactions of a record file are not in the order of their times.
 
     Errors: IngestError when the operator wants to stop at problems.
@@ -245,13 +245,13 @@ def _note_disorder(batch: Batch, file: RecordFile) -> None:
     except RecoverableError as error:
         raise IngestError(
             file.name,
-            _named(file.items[0]),
+            _item_name(file.items[0]),
             problem,
             "Turn importer.parser.haltOnError off to load it all the same, with the times as they are.",
         ) from error
 
 
-def _note_out_of_range(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
+def _warn_out_of_range(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
     """Note an entity id out of range, unless the network refused the transaction for that very reason.
 
     Contract ids may also come from the code of contracts, which may name anything.

@@ -47,9 +47,9 @@ class LoadedFile(NamedTuple):
 
 @dataclass
 class FileBatch:
-    """Files that are committed together; `before` is the progress of the run before them."""
+    """Files that are committed together; `progress_before` is the progress of the run before them."""
 
-    before: Progress
+    progress_before: Progress
     rows: Batch
     # The files to archive.
     archive: "ArchiveBatch | None"
@@ -115,11 +115,11 @@ class BuildStage:
     def submitted(self) -> None:
         self._files.submitted()
 
-    def begin(self, before: Progress) -> FileBatch:
+    def begin(self, progress: Progress) -> FileBatch:
         rows = Batch(self._lookup, self._persist, self._files)
-        if self._balances and not before.last:
+        if self._balances and not progress.last:
             rows.begin_with(self._balances.write)
-        return FileBatch(before, rows, self._archiver.new_batch() if self._archiver else None)
+        return FileBatch(progress, rows, self._archiver.new_batch() if self._archiver else None)
 
     def add(self, batch: FileBatch, added: NextFile, progress: Progress) -> None:
         """Add a file, and what it adds to the progress. Errors: StreamFileError, IngestError."""
@@ -127,7 +127,7 @@ class BuildStage:
         rows_before = len(batch.rows) if log.isEnabledFor(logging.INFO) else None
         self._chain(batch, added, progress)
         self._add_rows(batch, added)
-        self._cover(batch, added, progress)
+        self._extend_range(batch, added, progress)
         if batch.archive:
             prefetched = added.prefetched
             batch.archive.add(
@@ -174,11 +174,11 @@ class BuildStage:
             items = self._rows.add(batch.rows, added.source, file, index=index, load_start=added.load_start)
         batch.changes_nodes = self._watch_nodes and any(map(changes_nodes, items))
 
-    def _cover(self, batch: FileBatch, added: NextFile, progress: Progress) -> None:
+    def _extend_range(self, batch: FileBatch, added: NextFile, progress: Progress) -> None:
         """End the file: take the balance snapshot that is due, and note the range that it lies in."""
-        progress.snapshot = self._snapshots.after(batch.rows, added.file.consensus_end, progress.snapshot)
+        progress.snapshot = self._snapshots.advance(batch.rows, added.file.consensus_end, progress.snapshot)
         batch.rows.end_file()
-        covered = self._coverage.after(
+        covered = self._coverage.range_after(
             progress.covered,
             added.chained,
             added.count,
@@ -186,7 +186,7 @@ class BuildStage:
             balances=self._balances,
         )
         progress.covered = batch.ranges[covered.consensus_start] = covered
-        progress.last = Position.after(added.file, added.chained.index)
+        progress.last = Position.from_file(added.file, added.chained.index)
 
 
 def _count(added: NextFile, progress: Progress) -> None:

@@ -172,12 +172,12 @@ class Verification:
                 source = source.verify(self._quorums.quorum_at, sidecars=self._rows.reads_sidecars)
             file = source.record_file()
             self._lookup.consensus_timestamp = file.consensus_start
-            last = self._last or Position.before(file)
+            last = self._last or Position.before_file(file)
             if last:
                 file = last.joined(file)
                 if not self._continues(last, file):
                     self._compare()
-            self._last = Position.after(file, _block_number(file, last))
+            self._last = Position.from_file(file, _block_number(file, last))
             batch = Batch(self._lookup, self._persist, self._files)
             self._rows.add(batch, source, file, index=self._last.index, load_start=0)
             self._files.submitted()

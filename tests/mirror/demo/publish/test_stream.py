@@ -170,7 +170,7 @@ def test_no_block_is_forgotten_that_the_database_lacks(tmp_path):
 def position(file: FileOnDisk) -> Position:
     read = file.record_file()
     assert read.block_number is not None
-    return Position.after(read, read.block_number)
+    return Position.from_file(read, read.block_number)
 
 
 def numbers_of(folder: Path) -> list[int | None]:
