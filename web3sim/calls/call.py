@@ -78,7 +78,7 @@ _NAMED_IN_OUTPUT = frozenset(
 _CHILD_SUCCESSES = ("SUCCESS", "REVERTED_SUCCESS")
 
 
-class _Refused(Exception):
+class _Rejected(Exception):
     """A call that can't begin."""
 
     def __init__(self, problem: Problem) -> None:
@@ -100,8 +100,8 @@ def answer(call: Call) -> Answer:
     """Simulate a call, whatever comes of it. Errors: unexpected ones only."""
     try:
         return _answered(call)
-    except _Refused as refused:
-        return Answer(HTTPStatus.BAD_REQUEST, problems=(refused.problem,))
+    except _Rejected as rejected:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(rejected.problem,))
     except UnknownBlock as error:
         return Answer(HTTPStatus.BAD_REQUEST, problems=(Problem("Bad Request", str(error)),))
     except NotSupported as error:
@@ -131,7 +131,7 @@ def _answered(call: Call) -> Answer:
     reading = Reading(call.deadline)
     selected = find_block(call.block, reading)
     if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
-        raise _Refused(_named(_OVERSIZE))
+        raise _Rejected(_named(_OVERSIZE))
     state = LedgerState(selected, reading)
     simulation = _Simulation(call, selected, state)
     first = simulation.run(call.gas)
@@ -155,7 +155,7 @@ class _Simulation:
     """Runs of one call under different gas limits; each begins with the stored state, which is read once."""
 
     def __init__(self, call: Call, selected: SelectedBlock, state: LedgerState) -> None:
-        """Errors: _Refused."""
+        """Errors: _Rejected."""
         self._call, self._selected = call, selected
         self._engine: Engine = registry.engine(call.engine)
         self._creates = call.to is None or call.to == ZERO_ADDRESS
@@ -175,13 +175,13 @@ class _Simulation:
         self._version = state.version
         intrinsic = intrinsic_gas(call.data, creates=self._creates)
         if call.gas < max(intrinsic, floor_gas(call.data, state.version)):
-            raise _Refused(Problem(_INSUFFICIENT_GAS))
+            raise _Rejected(Problem(_INSUFFICIENT_GAS))
         needed = call.value + call.gas * self._price
         if checks_balance and payer.balance < needed:
-            raise _Refused(_named(_INSUFFICIENT_BALANCE))
+            raise _Rejected(_named(_INSUFFICIENT_BALANCE))
         self._balance = max(payer.balance, state.least_balance, needed)
         if self._creates and not call.data:
-            raise _Refused(_named("CONTRACT_BYTECODE_EMPTY"))
+            raise _Rejected(_named("CONTRACT_BYTECODE_EMPTY"))
         self._system = NetworkContracts(state, the_prices)
         self._new_address = state.next_contract_address() if self._creates else None
 
@@ -224,7 +224,7 @@ class _Simulation:
 def _payer(call: Call, state: LedgerState, reader: StateReader) -> Payer:
     payer = find_payer(state, call.sender, value=call.value, overridden=reader)
     if payer is None:
-        raise _Refused(Problem(_NO_PAYER, "Sender account not found."))
+        raise _Rejected(Problem(_NO_PAYER, "Sender account not found."))
     return payer
 
 

@@ -26,7 +26,7 @@ from eth_typing import Address
 
 from web3sim.engine import interface
 from web3sim.engine.code import Code
-from web3sim.engine.halts import RuleBroken, halt_of
+from web3sim.engine.halts import ExceptionalHalt, halt_of
 from web3sim.engine.precompiles import PRECOMPILES
 from web3sim.engine.state import EngineState
 from web3sim.engine.tracing import Sampler, run_traced
@@ -253,10 +253,10 @@ class EngineComputation(CancunComputation):
     @classmethod
     def validate_create_message(cls, message: MessageAPI) -> None:
         if len(message.code) > MAX_INITCODE_SIZE:
-            raise RuleBroken(interface.Halt.CODE_SIZE_LIMIT)
+            raise ExceptionalHalt(interface.Halt.CODE_SIZE_LIMIT)
 
     @classmethod
     def validate_contract_code(cls, contract_code: bytes) -> None:
         if len(contract_code) > EIP170_CODE_SIZE_LIMIT:
-            raise RuleBroken(interface.Halt.CODE_SIZE_LIMIT)
+            raise ExceptionalHalt(interface.Halt.CODE_SIZE_LIMIT)
         LondonComputation.validate_contract_code(contract_code)

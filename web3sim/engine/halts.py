@@ -19,7 +19,7 @@ _HALTS: dict[type[VMError], Halt] = {
 }
 
 
-class RuleBroken(VMError):
+class ExceptionalHalt(VMError):
     """A halt with its reason. With `ends_call` every frame above halts for the same reason."""
 
     def __init__(self, halt: Halt, *, ends_call: bool = False) -> None:
@@ -32,6 +32,6 @@ def halt_of(error: VMError) -> Halt:
     """Return why a frame halted. Errors: TypeError for a revert, which is no halt."""
     if isinstance(error, exceptions.Revert):
         raise TypeError("A revert is not a halt.")
-    if isinstance(error, RuleBroken):
+    if isinstance(error, ExceptionalHalt):
         return error.halt
     return _HALTS.get(type(error), Halt.OTHER)

@@ -16,7 +16,7 @@ from eth.abc import ComputationAPI
 from eth_typing import Address
 
 from mirror.core.values.hashes import keccak256
-from web3sim.engine.halts import RuleBroken
+from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import Halt
 
 Precompile = Callable[[ComputationAPI], ComputationAPI]
@@ -48,7 +48,7 @@ class _Native:
         try:
             answer = self._evm.message_call(_SENDER, _NATIVE_ADDRESSES[number], calldata=data, is_static=True)
         except RuntimeError as error:
-            raise RuleBroken(Halt.PRECOMPILE) from error
+            raise ExceptionalHalt(Halt.PRECOMPILE) from error
         return bytes(answer)
 
 
@@ -93,7 +93,7 @@ def _modexp(data: bytes) -> bytes:
 def _blake2f_gas(data: bytes) -> int:
     """EIP-152: one for each round."""
     if len(data) != 213:
-        raise RuleBroken(Halt.PRECOMPILE)
+        raise ExceptionalHalt(Halt.PRECOMPILE)
     return int.from_bytes(data[:4], "big")
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import UNLIMITED, check_allowances
-from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.rejections import reject_if, required
 from web3sim.state.overlay import Overlay
 
 
@@ -14,13 +14,13 @@ def approve_hbar(ledger: Overlay, owner_address: Address, spender_address: Addre
     Checks, in this order: the amount; the owner; the spender, who is not the owner; the owner has not granted
     too much.
     """
-    refuse_if(tinybars < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
+    reject_if(tinybars < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
     owner = required(ledger.account_id_at(owner_address), "INVALID_ALLOWANCE_OWNER_ID")
     spender = ledger.account_id_at(spender_address)
     if spender is None and not tinybars:
         return
-    refuse_if(spender is None, "INVALID_ALLOWANCE_SPENDER_ID")
-    refuse_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
+    reject_if(spender is None, "INVALID_ALLOWANCE_SPENDER_ID")
+    reject_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     ledger.put_hbar_allowance(owner, required(spender, "INVALID_ALLOWANCE_SPENDER_ID"), tinybars)
     if tinybars:
         check_allowances(ledger, owner)
@@ -30,5 +30,5 @@ def set_automatic_associations(ledger: Overlay, address: Address, most: int) -> 
     """Allow an account so many automatic associations, at least those that it has by now."""
     account = required(ledger.account_at(address), "ACCOUNT_ID_DOES_NOT_EXIST")
     has_more = most != UNLIMITED and most < ledger.associations(account.id).automatic
-    refuse_if(has_more, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
+    reject_if(has_more, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
     ledger.put_entity(replace(account, max_automatic_associations=most))

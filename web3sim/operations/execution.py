@@ -17,7 +17,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import ZERO_ADDRESS, ScheduledCall
-from web3sim.operations.refusals import Refused
+from web3sim.operations.rejections import Rejected
 from web3sim.operations.signatures import key_of, satisfied, signing_key
 from web3sim.operations.tokens.create import create_token, keys_of
 from web3sim.operations.tokens.update import needs_admin_key, update_token
@@ -68,7 +68,7 @@ def execute(ledger: Overlay, schedule: Schedule, message: Any, now: int) -> Sche
             create_token(ledger, message.tokenCreation, now, schedule.payer_account_id)
         else:
             update_token(ledger, message.tokenUpdate, now, schedule.payer_account_id)
-    except Refused:
+    except Rejected:
         ledger.journal.go_back(checkpoint)
     return None
 

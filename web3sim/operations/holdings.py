@@ -1,14 +1,14 @@
 """Tokens, and what accounts hold of them: relationships, units, serials; and hbar.
 
 Amounts are in a token's smallest unit, those of hbar in tinybars. The functions change the overlay; those
-that look first raise Refused.
+that look first raise Rejected.
 """
 
 from dataclasses import replace
 
 from mirror.core.values import entity_id
 from web3sim.engine.interface import Address
-from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, Rejection, reject_if, required
 from web3sim.operations.signatures import usable_key
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Nft, Relationship, Token
@@ -39,13 +39,13 @@ def named_token(ledger: Overlay, address: Address) -> Token:
 
 
 def check_not_deleted(ledger: Overlay, token: Token) -> None:
-    refuse_if(ledger.token(token.id) is None, "TOKEN_WAS_DELETED")
+    reject_if(ledger.token(token.id) is None, "TOKEN_WAS_DELETED")
 
 
 def check_usable(ledger: Overlay, token: Token) -> Token:
     """Checks, in this order: the token is not deleted, not paused."""
     check_not_deleted(ledger, token)
-    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
+    reject_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token
 
 
@@ -78,19 +78,19 @@ def existing_account(ledger: Overlay, address: Address, code: str = "INVALID_ACC
 
 
 def check_signs(account: Entity, code: str = "INVALID_ACCOUNT_ID") -> None:
-    """Errors: Refused with `code` if the stored key can't sign; an account without one yet halts."""
+    """Errors: Rejected with `code` if the stored key can't sign; an account without one yet halts."""
     if account.key is not None and usable_key(account) is None:
-        raise Refused(code, None if account.own_address is None else Refusal.HALT)
+        raise Rejected(code, None if account.own_address is None else Rejection.HALT)
 
 
 def require_signature(ledger: Overlay, account_id: int, payer: int | None, code: str) -> None:
     """Refuse an account that is missing, pays rewards or can't sign; the payer has signed already.
 
-    Errors: Refused with `code`.
+    Errors: Rejected with `code`.
     """
     if account_id != payer:
         account = required(account_of(ledger, account_id), code)
-        refuse_if(entity_id.decode(account_id)[2] in REWARD_ACCOUNTS, code)
+        reject_if(entity_id.decode(account_id)[2] in REWARD_ACCOUNTS, code)
         check_signs(account, code)
 
 
@@ -113,7 +113,7 @@ def associated(
 def unfrozen_relationship(ledger: Overlay, token: Token, account_id: int) -> Relationship:
     """Checks, in this order: the account is associated, not frozen."""
     relationship = associated(ledger, token, account_id)
-    refuse_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    reject_if(is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     return relationship
 
 
@@ -123,7 +123,7 @@ def usable_relationship(ledger: Overlay, token: Token, account_id: int) -> Relat
     Checks, in this order: the account is associated, not frozen, and has KYC.
     """
     relationship = unfrozen_relationship(ledger, token, account_id)
-    refuse_if(not has_kyc(token, relationship), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    reject_if(not has_kyc(token, relationship), "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
     return relationship
 
 
@@ -174,10 +174,10 @@ def add_units(
 ) -> None:
     """Change what an associated account has of a token, of a unique one the number of serials.
 
-    Errors: Refused with `code` if it has too little.
+    Errors: Rejected with `code` if it has too little.
     """
     relationship = associated(ledger, token, account_id)
-    refuse_if(relationship.balance + amount < 0 and amount < 0, code)
+    reject_if(relationship.balance + amount < 0 and amount < 0, code)
     _change_balance(ledger, relationship, amount)
 
 
@@ -188,13 +188,13 @@ def _change_balance(ledger: Overlay, relationship: Relationship, amount: int) ->
 def add_tinybars(
     ledger: Overlay, account_id: int, tinybars: int, code: str = "INSUFFICIENT_ACCOUNT_BALANCE"
 ) -> None:
-    """Change the hbar of an account. Errors: Refused with `code` if it has too little."""
-    refuse_if(tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0, code)
+    """Change the hbar of an account. Errors: Rejected with `code` if it has too little."""
+    reject_if(tinybars < 0 and ledger.hbar_balance(account_id) + tinybars < 0, code)
     ledger.add_hbar(account_id, tinybars)
 
 
 def pay_fee(ledger: Overlay, payer: int, tinybars: int) -> None:
-    """Move a fee to its collector. Errors: Refused, if the payer has too little."""
+    """Move a fee to its collector. Errors: Rejected, if the payer has too little."""
     if tinybars:
         add_tinybars(ledger, payer, -tinybars, "INSUFFICIENT_PAYER_BALANCE")
         collect_fee(ledger, tinybars)
@@ -206,8 +206,8 @@ def collect_fee(ledger: Overlay, tinybars: int) -> None:
 
 
 def check_allowances(ledger: Overlay, owner: int) -> None:
-    """Errors: Refused, if an owner has granted too much."""
-    refuse_if(ledger.allowances(owner) > MAX_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
+    """Errors: Rejected, if an owner has granted too much."""
+    reject_if(ledger.allowances(owner) > MAX_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:

@@ -9,7 +9,7 @@ from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, ScheduledCall
 from web3sim.operations.execution import execute, is_executable, message_of, required_keys
-from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.rejections import reject_if, required
 from web3sim.operations.signatures import verifies
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Schedule
@@ -47,7 +47,7 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     for row in ledger.journal.rows().values():
         if isinstance(row, Schedule):
             made = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
-            refuse_if(made == same, "IDENTICAL_SCHEDULE_ALREADY_CREATED")
+            reject_if(made == same, "IDENTICAL_SCHEDULE_ALREADY_CREATED")
     entity = ledger.add_entity(
         AccountKind.SCHEDULE, created_timestamp=now * NANOS_PER_SECOND, key=new.admin_key
     )
@@ -71,8 +71,8 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
 
 
 def check_expiry(expires: int, now: int) -> None:
-    refuse_if(expires <= now, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
-    refuse_if(expires > now + MAX_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
+    reject_if(expires <= now, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME")
+    reject_if(expires > now + MAX_LIFE_SECONDS, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE")
 
 
 def has_capacity(expires: int, now: int) -> bool:
@@ -83,7 +83,7 @@ def has_capacity(expires: int, now: int) -> bool:
 def schedule_at(ledger: Overlay, address: bytes, code: str = "INVALID_SCHEDULE_ID") -> Schedule:
     """Return the schedule whose number ends an address, also one that the call has deleted."""
     num = int.from_bytes(address[-8:])
-    refuse_if(num > entity_id.MAX_NUM, code)
+    reject_if(num > entity_id.MAX_NUM, code)
     encoded = ledger.state.encoded(num)
     entity = ledger.entity(encoded)
     is_schedule = entity is not None and entity.type == AccountKind.SCHEDULE.name
@@ -96,17 +96,17 @@ def sign_schedule(
     """Add signatures by keys, as `contract_key` has them or raw, and execute a schedule that has all of them.
 
     Of a key that has signed a transaction the ledger knows the prefix that this had of it. Returned is the
-    call that the execution makes. Errors: Refused, also if there is nothing to add or to execute.
+    call that the execution makes. Errors: Rejected, also if there is nothing to add or to execute.
     """
-    refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
-    refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
+    reject_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
+    reject_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
     message = message_of(schedule)
     needed = required_keys(ledger, schedule, message)
-    refuse_if(None in needed, "UNRESOLVABLE_REQUIRED_SIGNERS")
+    reject_if(None in needed, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
     executes = is_executable(schedule, needed, signatories | keys)
-    refuse_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
+    reject_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
     return execute(ledger, schedule, message, now) if executes else None
 
@@ -129,7 +129,7 @@ def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) 
 
 def delete_schedule(ledger: Overlay, schedule: Schedule) -> None:
     """Delete a schedule that has an admin key, which counts as signed."""
-    refuse_if(not schedule.admin_key, "SCHEDULE_IS_IMMUTABLE")
-    refuse_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
-    refuse_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
+    reject_if(not schedule.admin_key, "SCHEDULE_IS_IMMUTABLE")
+    reject_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
+    reject_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
     ledger.remove_entity(schedule.id)

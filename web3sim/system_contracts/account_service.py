@@ -11,7 +11,7 @@ from mirror.core.values.hashes import keccak256
 from web3sim.operations import crypto
 from web3sim.operations.holdings import UNLIMITED, account_of, existing_account
 from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
-from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.signatures import (
     SIGNATURE_LENGTH,
     is_signed,
@@ -39,7 +39,7 @@ def _alias_of_number(invocation: Invocation, address: bytes) -> bytes:
     account = _any_account(invocation, address)
     is_number = entity_id.num_of_long_zero(address) is not None
     if account is None or not is_number or account.own_address is None:
-        raise Refused("INVALID_ACCOUNT_ID")
+        raise Rejected("INVALID_ACCOUNT_ID")
     return account.own_address
 
 
@@ -93,19 +93,19 @@ def _set_unlimited(invocation: Invocation, target: bytes, unlimited: bool) -> No
 def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, signature: bytes) -> bool:
     """The length of the signature decides: ED25519 without a recovery id, else ECDSA of a hash."""
     is_ecdsa = SIGNATURE_LENGTH < len(signature) <= _MAX_ECDSA_LENGTH
-    refuse_if(not is_ecdsa and len(signature) != SIGNATURE_LENGTH, "INVALID_TRANSACTION_BODY")
-    refuse_if(invocation.call.gas < _VERIFICATION_GAS, "INSUFFICIENT_GAS")
+    reject_if(not is_ecdsa and len(signature) != SIGNATURE_LENGTH, "INVALID_TRANSACTION_BODY")
+    reject_if(invocation.call.gas < _VERIFICATION_GAS, "INSUFFICIENT_GAS")
     is_digest = len(message) == _DIGEST_LENGTH
-    refuse_if(is_ecdsa and not is_digest, "INVALID_TRANSACTION_BODY")
+    reject_if(is_ecdsa and not is_digest, "INVALID_TRANSACTION_BODY")
     account = existing_account(invocation.ledger, address)
-    refuse_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
+    reject_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
     key = key_of(account.key)
     kind = None if key is None else key.WhichOneof("key")
     if is_ecdsa:
         is_simple = key is not None and kind == "ECDSA_secp256k1"
         return is_simple and is_signed_by_ecdsa(key.ECDSA_secp256k1, message, signature)
-    refuse_if(kind in (None, "keyList", "thresholdKey"), "INVALID_TRANSACTION_BODY")
-    refuse_if(kind != "ed25519", "INVALID_SIGNATURE_TYPE_MISMATCHING_KEY")
+    reject_if(kind in (None, "keyList", "thresholdKey"), "INVALID_TRANSACTION_BODY")
+    reject_if(kind != "ed25519", "INVALID_SIGNATURE_TYPE_MISMATCHING_KEY")
     if not is_digest:
         raise InvalidArguments(f"a hash has {_DIGEST_LENGTH} bytes, not {len(message)}")
     return is_signed_by_ed25519(key.ed25519, message, signature)
@@ -115,18 +115,23 @@ def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signa
     key = key_of(existing_account(invocation.ledger, address).key)
     pairs = signature_pairs(signatures)
     if key is None or pairs is None:
-        raise Refused("INVALID_TRANSACTION_BODY")
+        raise Rejected("INVALID_TRANSACTION_BODY")
     invocation.more_gas = sum(1 for _ in simple_keys(key)) * _VERIFICATION_GAS
     return is_signed(key, message, keccak256(message), signatures_of(pairs))
 
 
 _ALIAS: Any = {"returns": "(int64,address)", "static": False}
 _VALID: Any = {"returns": "(bool)", "has_code": False, "static": False}
-_ALLOWANCE: Any = {"returns": "(int64,int256)", "refusal": Refusal.TEXT}
-_APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "refusal": Refusal.WORD}
+_ALLOWANCE: Any = {"returns": "(int64,int256)", "rejection": Rejection.TEXT}
+_APPROVAL: Any = {"gas": costs(APPROVE), "writes": True, "rejection": Rejection.WORD}
 _BY_KEYS = flat(0, f"{_VERIFICATION_GAS:,} for each key")
-_SIGNED: Any = {"returns": "(int64,bool)", "gas": _BY_KEYS, "refusal": Refusal.COSTLY_CODE, "static": False}
-_SIGNED_RAW = _VALID | {"gas": flat(_VERIFICATION_GAS), "refusal": Refusal.COSTLY_TEXT}
+_SIGNED: Any = {
+    "returns": "(int64,bool)",
+    "gas": _BY_KEYS,
+    "rejection": Rejection.COSTLY_CODE,
+    "static": False,
+}
+_SIGNED_RAW = _VALID | {"gas": flat(_VERIFICATION_GAS), "rejection": Rejection.COSTLY_TEXT}
 
 FUNCTIONS = by_selector(
     Function("getEvmAddressAlias(address)", _alias_of_number, **_ALIAS),

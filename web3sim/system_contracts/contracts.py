@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from web3sim.engine.interface import AccountKind, Address, Halt, Journal, SystemAnswer, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES, Prices
-from web3sim.operations.refusals import Refusal, Refused
+from web3sim.operations.rejections import Rejected, Rejection
 from web3sim.state.ledger import LedgerState
 from web3sim.state.overlay import Overlay
 from web3sim.state.proxy_code import (
@@ -164,11 +164,11 @@ def _answer(invocation: Invocation) -> SystemAnswer:
         if call.static and (function.writes or not function.static):
             return _HALTED
         output = function.output(function.operation(invocation, *invocation.arguments))
-    except Refused as refused:
+    except Rejected as refused:
         journal.go_back(checkpoint)
         if function.schedules_calls:
             journal.put_row(_SCHEDULING_REFUSED, True)
-        return _refused(invocation, refused)
+        return _rejected(invocation, refused)
     except (InvalidArguments, UnknownFunction):
         journal.go_back(checkpoint)
         raise
@@ -181,12 +181,12 @@ def _answer(invocation: Invocation) -> SystemAnswer:
 
 
 def _check_limits(invocation: Invocation) -> None:
-    """Errors: Refused, with a text, for all gas; InvalidArguments, UnknownFunction."""
+    """Errors: Rejected, with a text, for all gas; InvalidArguments, UnknownFunction."""
     if invocation.function.limits is not None:
         try:
             invocation.function.limits(invocation, *invocation.arguments)
-        except Refused as refused:
-            raise Refused(refused.code, Refusal.COSTLY_TEXT) from None
+        except Rejected as refused:
+            raise Rejected(refused.code, Rejection.COSTLY_TEXT) from None
 
 
 def _return_value(call: SystemCall, journal: Journal) -> None:
@@ -196,19 +196,19 @@ def _return_value(call: SystemCall, journal: Journal) -> None:
         journal.set_balance(call.sender, journal.get_balance(call.sender) + call.value)
 
 
-def _refused(invocation: Invocation, refused: Refused) -> SystemAnswer:
+def _rejected(invocation: Invocation, refused: Rejected) -> SystemAnswer:
     function, static = invocation.function, invocation.call.static
-    refusal = refused.refusal or (function.static_refusal if static else function.refusal)
-    if refusal is Refusal.HALT:
+    rejection = refused.rejection or (function.static_rejection if static else function.rejection)
+    if rejection is Rejection.HALT:
         return _HALTED
     gas = function.gas(invocation) + invocation.more_gas
-    if refusal in (Refusal.COSTLY_TEXT, Refusal.COSTLY_CODE):
+    if rejection in (Rejection.COSTLY_TEXT, Rejection.COSTLY_CODE):
         gas = invocation.call.gas
-    elif refusal is Refusal.FREE_TEXT:
+    elif rejection is Rejection.FREE_TEXT:
         gas = 0
     if gas > invocation.call.gas:
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
-    if refusal in (Refusal.CODE, Refusal.COSTLY_CODE):
-        return SystemAnswer(function.refused_output(refused), gas, child=invocation.child(refused.code))
-    output = word_of(refused.number) if refusal is Refusal.WORD else refused.code.encode()
+    if rejection in (Rejection.CODE, Rejection.COSTLY_CODE):
+        return SystemAnswer(function.rejected_output(refused), gas, child=invocation.child(refused.code))
+    output = word_of(refused.number) if rejection is Rejection.WORD else refused.code.encode()
     return SystemAnswer(output, gas, reverted=True, child=invocation.child(refused.code))

@@ -8,7 +8,7 @@ from typing import Any
 from web3sim.engine.interface import Address, Log, ScheduledCall, SystemCall
 from web3sim.operations.holdings import existing_account
 from web3sim.operations.prices import WITHOUT_FILES, Prices
-from web3sim.operations.refusals import Refusal, Refused, required
+from web3sim.operations.rejections import Rejected, Rejection, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Token
 from web3sim.system_contracts import abi
@@ -54,11 +54,11 @@ class Invocation:
         return self.ledger.account_id_at(self.call.sender)
 
     def sender(self) -> Entity:
-        """Return the account or contract that called. Errors: Refused."""
+        """Return the account or contract that called. Errors: Rejected."""
         return existing_account(self.ledger, self.call.sender)
 
     def token(self, address: Address) -> Token:
-        """Return the token at an address, also one that the call has deleted. Errors: Refused."""
+        """Return the token at an address, also one that the call has deleted. Errors: Rejected."""
         return required(self.ledger.known_token_at(address), "INVALID_TOKEN_ID")
 
     def log(self, address: Address, *topics: bytes, data: bytes = b"") -> None:
@@ -66,7 +66,7 @@ class Invocation:
         self.logs.append(Log(address, tuple(topic.rjust(abi.WORD, b"\0") for topic in topics), data))
 
 
-#: From the arguments to the results: one value, a tuple of several, or None for none. Errors: Refused,
+#: From the arguments to the results: one value, a tuple of several, or None for none. Errors: Rejected,
 #: InvalidArguments.
 Operation = Callable[..., Any]
 
@@ -105,8 +105,8 @@ class Function:
     """`signature` has names of structs (`signatures.STRUCTS`).
 
     `returns` are the types of its output; with `has_code` the first is the response code of success, which
-    the operation doesn't return. `refusal` is what becomes of a rejected operation, `static_refusal` the same
-    in a static frame. Of a rejected operation that answers its code the other results are `nothing`, or
+    the operation doesn't return. `rejection` is what becomes of a rejected operation, in a static frame
+    `static_rejection`. Of a rejected operation that answers its code the other results are `nothing`, or
     empty. A static frame halts what `writes`, and views that are not `static`, once `limits` has checked the
     arguments: what that refuses reverts with its name, for all gas.
 
@@ -121,8 +121,8 @@ class Function:
     gas: Gas = view_gas
     writes: bool = False
     static: bool = True
-    refusal: Refusal = Refusal.CODE
-    static_refusal: Refusal = Refusal.TEXT
+    rejection: Rejection = Rejection.CODE
+    static_rejection: Rejection = Rejection.TEXT
     has_code: bool = True
     nothing: Callable[[], Sequence[Any]] | None = None
     limits: Operation | None = None
@@ -150,14 +150,14 @@ class Function:
             return abi.encoded(self.results, (SUCCESS_CODE, *values))
         return abi.encoded(self.results, values) if values else b""
 
-    def refused_output(self, refused: Refused) -> bytes:
+    def rejected_output(self, error: Rejected) -> bytes:
         """Return the output with a response code, and with empty results unless others are given."""
-        results: Sequence[Any] | None = refused.results
+        results: Sequence[Any] | None = error.results
         if results is None:
             results = (
                 [abi.empty(kind) for kind in self.results[1:]] if self.nothing is None else self.nothing()
             )
-        return abi.encoded(self.results, (refused.number, *results))
+        return abi.encoded(self.results, (error.number, *results))
 
 
 def alike(operations: Mapping[str, Operation], **columns: Any) -> Iterator[Function]:

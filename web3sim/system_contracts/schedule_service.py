@@ -13,7 +13,7 @@ from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
 from web3sim.operations.holdings import existing_account
-from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.schedules import NewSchedule
 from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, message_id, signature_pairs
 from web3sim.operations.tokens.create import scheduled_token
@@ -49,8 +49,8 @@ def _numbered(address: Address) -> Address:
 
 
 def _check_native(invocation: Invocation, service: Address, data: bytes, payer: Address) -> None:
-    """Errors: Refused, InvalidArguments, UnknownFunction."""
-    refuse_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID")
+    """Errors: Rejected, InvalidArguments, UnknownFunction."""
+    reject_if(service != TOKEN_SERVICE, "INVALID_CONTRACT_ID")
     if len(data) < SELECTOR_LENGTH:
         raise InvalidArguments("the data names no function")
     if data[:SELECTOR_LENGTH] not in _MESSAGES:
@@ -91,8 +91,8 @@ def _call_with_payer(
     *numbers, data = terms
     expires, gas, value = (min(number, MAX_INT64) for number in numbers)
     schedules.check_expiry(expires, _now(invocation))
-    refuse_if(gas < intrinsic_gas(data, creates=False), "INSUFFICIENT_GAS")
-    refuse_if(to == ZERO_ADDRESS, "INVALID_CONTRACT_ID")
+    reject_if(gas < intrinsic_gas(data, creates=False), "INSUFFICIENT_GAS")
+    reject_if(to == ZERO_ADDRESS, "INVALID_CONTRACT_ID")
     message: Any = SchedulableTransactionBody()
     body = message.contractCall
     body.contractID.CopyFrom(_contract_id(invocation, to))
@@ -111,7 +111,7 @@ def _contract_id(invocation: Invocation, address: Address) -> Any:
 
 
 def _creator(invocation: Invocation) -> tuple[Entity, bytes | None]:
-    """Return who calls, and the key by which a contract signs; an account signs nothing. Errors: Refused."""
+    """Return who calls, and the key by which a contract signs; an account signs nothing. Errors: Rejected."""
     creator = invocation.sender()
     if creator.type != "CONTRACT":
         return creator, None
@@ -146,14 +146,14 @@ def _unique_info(invocation: Invocation, address: Address) -> tuple[Any]:
 def _scheduled_info(
     invocation: Invocation, address: Address, *, unique: bool
 ) -> tuple[Token, tuple[Any, ...]]:
-    """The token that a schedule is to create, and its TokenInfo. Errors: Refused, InvalidArguments."""
+    """The token that a schedule is to create, and its TokenInfo. Errors: Rejected, InvalidArguments."""
     schedule = schedules.schedule_at(invocation.ledger, _numbered(address), "RECORD_NOT_FOUND")
     try:
         scheduled = scheduled_token(schedule.transaction_body)
     except DecodeError:
         raise InvalidArguments("the transaction of the schedule can't be read") from None
     if scheduled is None or scheduled[0].unique is not unique:
-        raise Refused("INVALID_SCHEDULE_ID")
+        raise Rejected("INVALID_SCHEDULE_ID")
     token, fees = scheduled
     if token.expiration_timestamp is None:
         raise InvalidArguments("the scheduled creation has no expiry")
@@ -190,7 +190,7 @@ def _add_signatures(invocation: Invocation, schedule: Schedule, keys: frozenset[
 
 
 def _check_exists(invocation: Invocation, address: Address, *signatures: bytes) -> None:
-    """Errors: Refused."""
+    """Errors: Rejected."""
     schedules.schedule_at(invocation.ledger, address)
 
 
@@ -206,7 +206,7 @@ _SIGN: Any = {"gas": costs(prices.SCHEDULE_SIGN), "writes": True, "limits": _che
 _DELETE: Any = {"gas": costs(prices.SCHEDULE_DELETE), "writes": True}
 _CALL: Any = {"returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE_CALL), "writes": True,
               "schedules_calls": True}  # fmt: skip
-_INFO: Any = {"static": False, "refusal": Refusal.TEXT}
+_INFO: Any = {"static": False, "rejection": Rejection.TEXT}
 
 _NATIVE: Any = {"returns": _ADDRESS, "gas": costs(prices.SCHEDULE_CREATE), "writes": True}
 
@@ -221,7 +221,7 @@ FUNCTIONS = by_selector(
     Function(
         "scheduleNative(address,bytes,address)",
         _native,
-        **_NATIVE | {"refusal": Refusal.TEXT, "limits": _check_native},
+        **_NATIVE | {"rejection": Rejection.TEXT, "limits": _check_native},
     ),
     Function(f"scheduleCall(address,{_TIMED})", _call, **_CALL),
     Function(f"scheduleCallWithPayer(address,address,{_TIMED})", _call_with_payer, **_CALL),

@@ -59,11 +59,11 @@ def _own(service: Service) -> Iterable[str]:
 
 def _rows(functions: Mapping[bytes, Function]) -> Iterable[str]:
     for selector, function in functions.items():
-        kind, refused = "write" if function.writes else "view", function.refusal.value
+        kind, refused = "write" if function.writes else "view", function.rejection.value
         if not function.static:
             kind += ", not static"
-        elif not function.writes and function.static_refusal is not function.refusal:
-            refused += f"; in a static frame {function.static_refusal.value}"
+        elif not function.writes and function.static_rejection is not function.rejection:
+            refused += f"; in a static frame {function.static_rejection.value}"
         yield _row(function.signature, selector, f"`{function.returns}`", kind, function.gas.text, refused)
 
 

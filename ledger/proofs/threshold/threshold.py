@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ledger.proofs.threshold import verify_proof, wraps
 from ledger.proofs.threshold.identity import ID_LENGTH, LedgerIdentity, WrongSignature
-from ledger.proofs.threshold.verify_proof import Refused, require
+from ledger.proofs.threshold.verify_proof import Rejected, require
 from ledger.proofs.threshold.wraps import proof_key
 
 _KEY_LENGTH: Final = verify_proof.KEY
@@ -42,7 +42,7 @@ def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[in
     try:
         key = _proved_key(ledger, signature[:_KEY_LENGTH], signature[_PROOF_AT:])
         _check(key, message, signature[_KEY_LENGTH:_PROOF_AT])
-    except Refused as error:
+    except Rejected as error:
         raise WrongSignature(str(error)) from error
     weight = signature[_KEY_LENGTH + 96 : _KEY_LENGTH + 128]
     return int.from_bytes(weight, "little"), key[1]

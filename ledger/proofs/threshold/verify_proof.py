@@ -20,13 +20,13 @@ from typing import Any
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """Nothing is proved; the message says which check fails."""
 
 
 def require(holds: object, cause: str) -> None:
     if not holds:
-        raise Refused(cause)
+        raise Rejected(cause)
 
 
 # PROTOBUF: a message is a list of (field number, value); an int for varints, bytes for what has a length.
@@ -244,7 +244,7 @@ def read(data: bytes, form: str) -> list[Any]:
             try:
                 values.append(group.from_xy_bytes_be(part if kind == "1" else real_first))
             except ValueError as error:
-                raise Refused(f"a point in it is not one of group G{kind} ({error})") from None
+                raise Rejected(f"a point in it is not one of group G{kind} ({error})") from None
     return values
 
 
@@ -500,5 +500,5 @@ def verify(document: dict[str, Any], publication: bytes) -> str:
 if __name__ == "__main__":
     try:
         print(verify(json.loads(Path(sys.argv[1]).read_bytes()), Path(sys.argv[2]).read_bytes()))
-    except (Refused, ValueError, KeyError, TypeError) as error:
+    except (Rejected, ValueError, KeyError, TypeError) as error:
         sys.exit(f"Not proved: {error}.")

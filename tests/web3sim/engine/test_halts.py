@@ -1,7 +1,7 @@
 import pytest
 from eth.exceptions import OutOfGas, ReservedBytesInCode, Revert, VMError, WriteProtection
 
-from web3sim.engine.halts import RuleBroken, halt_of
+from web3sim.engine.halts import ExceptionalHalt, halt_of
 from web3sim.engine.interface import Halt
 
 
@@ -10,7 +10,7 @@ from web3sim.engine.interface import Halt
     [
         (OutOfGas(), Halt.OUT_OF_GAS),
         (WriteProtection(), Halt.STATIC_CHANGE),
-        (RuleBroken(Halt.INVALID_ALIAS), Halt.INVALID_ALIAS),
+        (ExceptionalHalt(Halt.INVALID_ALIAS), Halt.INVALID_ALIAS),
         (ReservedBytesInCode(), Halt.CODE_SIZE_LIMIT),
         (VMError(), Halt.OTHER),
     ],

@@ -11,7 +11,7 @@ from web3sim.operations.holdings import (
     usable_relationship,
     usable_token,
 )
-from web3sim.operations.refusals import Refused
+from web3sim.operations.rejections import Rejected
 from web3sim.state.overlay import Overlay
 
 OWNER, OTHER, TOKEN, UNIQUE = 2001, 2002, 3001, 3002
@@ -39,7 +39,7 @@ def overlay():
 
 
 def code_of(operation, *arguments, **named):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as refused:
         operation(*arguments, **named)
     return refused.value.code
 

@@ -16,7 +16,7 @@ from tests.web3sim.state.states import current, journal, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, CODES, run, words
 from tests.web3sim.system_contracts.scripts import Outcome, Step, outcomes, script
 from web3sim.engine.interface import Address, Halt, Status, SystemAnswer, SystemCall
-from web3sim.operations.refusals import Refusal
+from web3sim.operations.rejections import Rejection
 from web3sim.state.proxy_code import TOKEN_SERVICE
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts, Service
 from web3sim.system_contracts.functions import Function
@@ -144,7 +144,7 @@ def test_with_too_little_gas_nothing_changes(ledger, row):
     data = row.data(row.arguments())
     enough = call(row, data)
     # A refusal may take all gas, or let no other call be scheduled.
-    special = row.function.refusal is Refusal.COSTLY_CODE or row.function.schedules_calls
+    special = row.function.rejection is Rejection.COSTLY_CODE or row.function.schedules_calls
     if enough.halt is None and enough.gas and not special:
         answer = call(row, data, gas=enough.gas - 1)
         out_of_gas = (answer.halt, answer.output) == (Halt.OUT_OF_GAS, b"")
@@ -175,14 +175,14 @@ def test_a_function_of_a_target_is_unknown_to_the_service_or_halts(ledger, row):
         assert answer == SystemAnswer()
 
 
-# Refused before the function looks at anything else, by a check of its own; or by one code in another form.
+# Rejected before the function looks at anything else, by a check of its own; or by one code in another form.
 _OTHER_FORMS = {
-    "cancelAirdrops(PendingAirdrop[])": Refusal.COSTLY_TEXT,
-    "claimAirdrops(PendingAirdrop[])": Refusal.COSTLY_TEXT,
-    "authorizeSchedule(address)": Refusal.COSTLY_TEXT,
-    "signSchedule(address,bytes)": Refusal.COSTLY_TEXT,
-    "scheduleNative(address,bytes,address)": Refusal.COSTLY_TEXT,
-    "setApprovalForAll(address,address,bool)": Refusal.CODE,
+    "cancelAirdrops(PendingAirdrop[])": Rejection.COSTLY_TEXT,
+    "claimAirdrops(PendingAirdrop[])": Rejection.COSTLY_TEXT,
+    "authorizeSchedule(address)": Rejection.COSTLY_TEXT,
+    "signSchedule(address,bytes)": Rejection.COSTLY_TEXT,
+    "scheduleNative(address,bytes,address)": Rejection.COSTLY_TEXT,
+    "setApprovalForAll(address,address,bool)": Rejection.CODE,
 }
 # What succeeds or halts where nothing is at the addresses that it names. Others have no refusal.
 _NOT_REFUSED = """
@@ -195,16 +195,16 @@ _NOT_REFUSED = """
 """
 
 
-def _form(answer: SystemAnswer) -> Refusal:
+def _form(answer: SystemAnswer) -> Rejection:
     takes_all_gas = answer.gas == GAS
     assert answer.child is not None
     if not answer.reverted:
         assert answer.output.startswith(words(CODES[answer.child]))
-        return Refusal.COSTLY_CODE if takes_all_gas else Refusal.CODE
+        return Rejection.COSTLY_CODE if takes_all_gas else Rejection.CODE
     if answer.output == words(CODES[answer.child]):
-        return Refusal.WORD
+        return Rejection.WORD
     assert answer.output == answer.child.encode()
-    return Refusal.COSTLY_TEXT if takes_all_gas else Refusal.TEXT
+    return Rejection.COSTLY_TEXT if takes_all_gas else Rejection.TEXT
 
 
 @each_row
@@ -216,7 +216,7 @@ def test_a_refusal_has_the_form_that_its_row_says(ledger, row):
     refused = next((answer for answer in answers if answer.child not in (None, "SUCCESS")), None)
     assert (refused is None) is (row.function.signature in _NOT_REFUSED.split())
     if refused is not None:
-        assert _form(refused) is _OTHER_FORMS.get(row.function.signature, row.function.refusal)
+        assert _form(refused) is _OTHER_FORMS.get(row.function.signature, row.function.rejection)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from eth.precompiles.bls12_381 import constants
 from eth_typing import Address
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
-from web3sim.engine.halts import RuleBroken
+from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import Halt
 from web3sim.engine.precompiles import Precompile, priced
 
@@ -22,17 +22,17 @@ _PAIRING, _PAIRING_OF_PAIR = 37_700, 32_600
 
 
 def _parts(data: bytes, size: int) -> list[bytes]:
-    """Divide data, which isn't empty, into parts of this size. Errors: RuleBroken."""
+    """Divide data, which isn't empty, into parts of this size. Errors: ExceptionalHalt."""
     if not data or len(data) % size:
-        raise RuleBroken(Halt.PRECOMPILE)
+        raise ExceptionalHalt(Halt.PRECOMPILE)
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
 def _coordinates(data: bytes) -> bytes:
-    """Return coordinates without their padding. Errors: RuleBroken."""
+    """Return coordinates without their padding. Errors: ExceptionalHalt."""
     parts = _parts(data, _COORDINATE)
     if any(any(part[:_PADDING]) for part in parts):
-        raise RuleBroken(Halt.PRECOMPILE)
+        raise ExceptionalHalt(Halt.PRECOMPILE)
     return b"".join(part[_PADDING:] for part in parts)
 
 
@@ -47,7 +47,7 @@ def _padded(point: Any) -> bytes:
 def _adding(group: Any, size: int) -> Callable[[bytes], bytes]:
     def add(data: bytes) -> bytes:
         if len(data) != 2 * size:
-            raise RuleBroken(Halt.PRECOMPILE)
+            raise ExceptionalHalt(Halt.PRECOMPILE)
         first, second = (group.from_xy_bytes_unchecked_be(_coordinates(part)) for part in _parts(data, size))
         return _padded(first + second)
 
@@ -76,7 +76,7 @@ def _pair(data: bytes) -> bytes:
 def _mapping(to_point: Callable[[bytes], Any], size: int) -> Callable[[bytes], bytes]:
     def map_to_point(data: bytes) -> bytes:
         if len(data) != size:
-            raise RuleBroken(Halt.PRECOMPILE)
+            raise ExceptionalHalt(Halt.PRECOMPILE)
         return _padded(to_point(_coordinates(data)))
 
     return map_to_point
@@ -99,7 +99,7 @@ def _contract(gas: int | Callable[[bytes], int], answer: Callable[[bytes], bytes
             return answer(data)
         except ValueError as error:
             # Coordinates that are no numbers of the field, points that are not on the curve.
-            raise RuleBroken(Halt.PRECOMPILE) from error
+            raise ExceptionalHalt(Halt.PRECOMPILE) from error
 
     return priced(gas if callable(gas) else lambda data: gas, checked)
 

@@ -11,7 +11,7 @@ from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.halts import RuleBroken
+from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import (
     AccountKind,
     Halt,
@@ -54,13 +54,13 @@ class LedgerComputation(EngineComputation):
         assert isinstance(state, LedgerEngineState)
         if message.is_create:
             return super().apply_message(state, message, transaction_context, parent_computation)
-        broken = cls.call_halt(state, message)
-        if broken is not None:
+        halt = cls.call_halt(state, message)
+        if halt is not None:
             # Nothing moves; the frame that would have received the value halts.
-            refused = cls(state, message, transaction_context)
-            with refused:
-                raise RuleBroken(broken, ends_call=broken in _ENDING)
-            return refused
+            halted = cls(state, message, transaction_context)
+            with halted:
+                raise ExceptionalHalt(halt, ends_call=halt in _ENDING)
+            return halted
         price = _creation_gas(state, message) if message.value else 0
         _set_code(state, message)
         frame = super().apply_message(state, message, transaction_context, parent_computation)
@@ -76,8 +76,8 @@ class LedgerComputation(EngineComputation):
 
     def apply_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         child = super().apply_child_computation(child_msg)
-        if child.is_error and isinstance(child.error, RuleBroken) and child.error.ends_call:
-            raise RuleBroken(child.error.halt, ends_call=True)
+        if child.is_error and isinstance(child.error, ExceptionalHalt) and child.error.ends_call:
+            raise ExceptionalHalt(child.error.halt, ends_call=True)
         return child
 
     @classmethod
@@ -108,7 +108,7 @@ class LedgerComputation(EngineComputation):
     def _call_system_contract(self, system: SystemContracts) -> None:
         message = self.msg
         if message.storage_address != message.code_address and not self._may_delegate(system):
-            raise RuleBroken(Halt.PRECOMPILE)
+            raise ExceptionalHalt(Halt.PRECOMPILE)
         answer = system.call(
             SystemCall(
                 address=message.code_address,
@@ -163,9 +163,9 @@ class LedgerComputation(EngineComputation):
             if answer.child != "SUCCESS":
                 self.state.child_failures.append(answer.child)
         if self.state.child_records > _MAX_CHILD_RECORDS:
-            raise RuleBroken(Halt.CHILD_RECORDS, ends_call=True)
+            raise ExceptionalHalt(Halt.CHILD_RECORDS, ends_call=True)
         if answer.halt is not None:
-            raise RuleBroken(answer.halt, ends_call=answer.halt in _ENDING)
+            raise ExceptionalHalt(answer.halt, ends_call=answer.halt in _ENDING)
         self.consume_gas(answer.gas, reason="system contract")
         if answer.reverted:
             # No contract sees why, only a client that calls the system contract itself.

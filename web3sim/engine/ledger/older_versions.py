@@ -12,7 +12,7 @@ from eth.vm.stack import to_int
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.halts import RuleBroken
+from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import Halt
 from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.operations import CALLS
@@ -37,11 +37,11 @@ class OlderComputation(LedgerComputation):
 
     @classmethod
     def call_halt(cls, state: LedgerEngineState, message: MessageAPI) -> Halt | None:
-        broken = super().call_halt(state, message)
-        if broken is None and cls.version < V046 and message.depth == 0:
+        halt = super().call_halt(state, message)
+        if halt is None and cls.version < V046 and message.depth == 0:
             sends = cls.version >= V034 and message.value > 0
             return Halt.INVALID_CONTRACT if is_missing(cls, state, message.code_address, sends) else None
-        return broken
+        return halt
 
 
 def is_missing(
@@ -69,7 +69,7 @@ class _OnExisting:
         if len(values) >= self._place:
             address = Address((to_int(values[-self._place]) & _ADDRESS_MASK).to_bytes(20, "big"))
             if self._halts(computation, address, values):
-                raise RuleBroken(Halt.INVALID_ADDRESS)
+                raise ExceptionalHalt(Halt.INVALID_ADDRESS)
         return self._operation(computation=computation)
 
     def _halts(self, computation: Any, address: Address, values: list[Any]) -> bool:

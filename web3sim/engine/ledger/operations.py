@@ -16,7 +16,7 @@ from eth.vm.opcode import as_opcode
 from eth_typing import Address
 
 from web3sim.engine import interface
-from web3sim.engine.halts import RuleBroken
+from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
 from web3sim.engine.state import EngineState
 from web3sim.engine.versions import V050
@@ -147,9 +147,9 @@ def _selfdestruct(computation: ComputationAPI) -> None:
     if balance and state.account_is_empty(beneficiary):
         computation.consume_gas(constants.GAS_SELFDESTRUCT_NEWACCOUNT, reason=mnemonics.SELFDESTRUCT)
     is_deleted = address in state.created or state.version < V050
-    broken = _self_destruct_halt(state, address, beneficiary, is_deleted=is_deleted)
-    if broken is not None:
-        raise RuleBroken(broken)
+    halt = _self_destruct_halt(state, address, beneficiary, is_deleted=is_deleted)
+    if halt is not None:
+        raise ExceptionalHalt(halt)
     state.delta_balance(beneficiary, balance)
     state.set_balance(address, 0)
     if is_deleted:

@@ -8,7 +8,7 @@ from web3sim.operations.custom_fees.fractional import charge_fractional
 from web3sim.operations.custom_fees.level import TOO_LITTLE_FOR_FEE, AssessedFee, Level, TokenFees
 from web3sim.operations.custom_fees.royalty import charge_royalties
 from web3sim.operations.holdings import slots_used_up, usable_token
-from web3sim.operations.refusals import Refused, refuse_if
+from web3sim.operations.rejections import Rejected, reject_if
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees
@@ -31,7 +31,7 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
     levels: list[Transfers] = []
     fees: list[AssessedFee] = []
     for depth in count():
-        refuse_if(depth > MAX_DEPTH, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH")
+        reject_if(depth > MAX_DEPTH, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH")
         level = Level(transfers)
         for each in transfers.tokens:
             _charge(ledger, level, each, created)
@@ -44,7 +44,7 @@ def assess(ledger: Overlay, transfers: Transfers, created: Collection[int] = ())
             break
     if transfers.hbar or transfers.tokens:
         levels.append(transfers)
-    refuse_if(fees and _changes(levels) > MAX_CHANGES, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
+    reject_if(fees and _changes(levels) > MAX_CHANGES, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     return Assessment(tuple(levels), tuple(fees))
 
 
@@ -57,13 +57,13 @@ def _charge(ledger: Overlay, level: Level, transfers: TokenTransfers, created: C
     of_token = TokenFees(token, fees)
     for adjustment in transfers.adjustments:
         if token.unique and adjustment.amount:
-            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+            raise Rejected("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         if adjustment.amount < 0 and adjustment.account != token.treasury_account_id:
             _charge_fixed(level, of_token, adjustment.account)
             _check_payers(ledger, level, created)
             charge_fractional(level, of_token, adjustment.account)
             _check_payers(ledger, level, created)
-    refuse_if(transfers.nfts and not token.unique, "NFT_TRANSFERS_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
+    reject_if(transfers.nfts and not token.unique, "NFT_TRANSFERS_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
     for nft in transfers.nfts:
         if nft.sender != token.treasury_account_id:
             _charge_fixed(level, of_token, nft.sender)
@@ -86,7 +86,7 @@ def _check_payers(ledger: Overlay, level: Level, created: Collection[int]) -> No
             if amount >= 0:
                 continue
             if token_id is None:
-                refuse_if(account in created, TOO_LITTLE_FOR_FEE)
+                reject_if(account in created, TOO_LITTLE_FOR_FEE)
             else:
                 _check_payer(ledger, level, token_id, account, created)
 
@@ -97,13 +97,13 @@ def _check_payer(
     token = ledger.token(token_id)
     if token is not None and ledger.relationship(token, account) is not None:
         return
-    refuse_if(account in created, TOO_LITTLE_FOR_FEE)
+    reject_if(account in created, TOO_LITTLE_FOR_FEE)
     entity = ledger.entity(account)
     gets_it = level.requested.get(token_id, {}).get(account, 0) > 0
     if entity is not None and gets_it and not slots_used_up(ledger, entity):
         # It is associated by this very transfer.
         return
-    raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    raise Rejected("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
 
 
 def _changes(levels: list[Transfers]) -> int:

@@ -8,7 +8,7 @@ from web3sim.operations.custom_fees.level import (
     TokenFees,
     fraction_of,
 )
-from web3sim.operations.refusals import refuse_if
+from web3sim.operations.rejections import reject_if
 
 
 def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
@@ -20,7 +20,7 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
     token_id = of_token.token.id
     requested = level.requested[token_id]
     debit = -requested[sender]
-    refuse_if(debit <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    reject_if(debit <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     units_left = debit
     for fee in of_token.fractional:
         credits = {
@@ -41,7 +41,7 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
         amount = debit * owed // debits
         if amount:
             units_left -= amount
-            refuse_if(units_left < 0, TOO_LITTLE_FOR_FEE)
+            reject_if(units_left < 0, TOO_LITTLE_FOR_FEE)
             _take(level, of_token, fee, amount, tuple(credits))
 
 
@@ -61,7 +61,7 @@ def _take(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tupl
         if units > 0 and not of_token.is_exempt(account, fee)
     }
     total = sum(available.values())
-    refuse_if(total < amount, TOO_LITTLE_FOR_FEE)
+    reject_if(total < amount, TOO_LITTLE_FOR_FEE)
     shares = {account: units * amount // total for account, units in available.items()}
     rest = amount - sum(shares.values())
     for account, units in available.items():

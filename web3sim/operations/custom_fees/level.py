@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mirror.core.db.reading.sql import MAX_INT64
-from web3sim.operations.refusals import refuse_if
+from web3sim.operations.rejections import reject_if
 from web3sim.operations.transfers.body import Adjustment, TokenTransfers, Transfers
 from web3sim.state.tables.rows import CustomFees, Token
 
@@ -115,7 +115,7 @@ class Level:
 def fraction_of(amount: int, fee: Fee) -> int:
     """Return the part of an amount that a fee names, rounded down."""
     part = int(amount * fee["numerator"] // fee["denominator"])
-    refuse_if(part > MAX_INT64, "CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
+    reject_if(part > MAX_INT64, "CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
     return part
 
 

@@ -1,7 +1,7 @@
 """Royalties: a part of what the sender of a serial gets for it, else a fee that its receiver pays."""
 
 from web3sim.operations.custom_fees.level import Level, TokenFees, fraction_of
-from web3sim.operations.refusals import refuse_if
+from web3sim.operations.rejections import reject_if
 from web3sim.operations.transfers.body import NftTransfer
 
 
@@ -22,7 +22,7 @@ def charge_royalties(level: Level, of_token: TokenFees, nft: NftTransfer) -> Non
             if not of_token.is_exempt(nft.sender, fee):
                 for token_id, amount in exchanged.items():
                     royalty = fraction_of(amount, fee)
-                    refuse_if(royalty > amount, "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE")
+                    reject_if(royalty > amount, "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE")
                     level.withhold(nft.sender, collector, royalty, token_id)
             continue
         fallback = fee["fallback_fee"]

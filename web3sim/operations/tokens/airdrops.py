@@ -12,7 +12,7 @@ from web3sim.operations import holdings
 from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, reject_if, required
 from web3sim.operations.signatures import members_of, usable_key
 from web3sim.operations.transfers.body import (
     Adjustment,
@@ -66,27 +66,27 @@ def airdrop(ledger: Overlay, transfers: Transfers, charge: Charge) -> Outcome:
         now = _without_pending(ledger, each, charge)
         if now.adjustments or now.nfts:
             immediate.append(now)
-    refuse_if(any(number_of(transfers, account) for account in transfers.missing), "INVALID_ACCOUNT_ID")
+    reject_if(any(number_of(transfers, account) for account in transfers.missing), "INVALID_ACCOUNT_ID")
     transfer_without_fees(ledger, Transfers((), tuple(immediate), transfers.missing), outcome)
     return outcome
 
 
 def _check_senders(transfers: Transfers) -> None:
-    refuse_if(not transfers.tokens, "EMPTY_TOKEN_TRANSFER_BODY")
+    reject_if(not transfers.tokens, "EMPTY_TOKEN_TRANSFER_BODY")
     for each in transfers.tokens:
         debits = sum(adjustment.amount < 0 for adjustment in each.adjustments)
         senders = {nft.sender for nft in each.nfts}
         if len(senders) > 1 or (each.adjustments and debits != 1):
-            raise Refused("AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN")
+            raise Rejected("AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN")
 
 
 def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) -> None:
     token = holdings.usable_token(ledger, tokens.token_id)
     if tokens.adjustments:
-        refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        reject_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         debit = next(each for each in tokens.adjustments if each.amount < 0)
         if holdings.unfrozen_relationship(ledger, token, debit.account).balance + debit.amount < 0:
-            raise Refused("INSUFFICIENT_TOKEN_BALANCE")
+            raise Rejected("INSUFFICIENT_TOKEN_BALANCE")
         return
     for nft in tokens.nfts:
         _check_royalties(ledger, transfers, token, nft)
@@ -94,8 +94,8 @@ def _check_token(ledger: Overlay, transfers: Transfers, tokens: TokenTransfers) 
     for nft in tokens.nfts:
         row = ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
-            raise Refused("INVALID_NFT_ID")
-        refuse_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+            raise Rejected("INVALID_NFT_ID")
+        reject_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
 
 
 def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: NftTransfer) -> None:
@@ -109,14 +109,14 @@ def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: N
     for fee in of_token.royalty:
         receiver_pays = fee["fallback_fee"] and not of_token.is_exempt(nft.receiver, fee)
         if receiver_pays or (gets_value and not of_token.is_exempt(nft.sender, fee)):
-            raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
+            raise Rejected("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
 
 
 def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
     """Refuse receivers that could never claim."""
     for number in Transfers(tokens=(tokens,)).credited():
         account = party_of(ledger, number)
-        refuse_if(account is not None and not _can_claim(account), "NOT_SUPPORTED")
+        reject_if(account is not None and not _can_claim(account), "NOT_SUPPORTED")
 
 
 def _can_claim(account: Entity) -> bool:
@@ -150,7 +150,7 @@ def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) ->
     associated = sum(ledger.relationship(token, receiver) is None for receiver in now)
     charge(len(waiting) - again + associated, again)
     for key, pending in waiting.items():
-        refuse_if(key.serial_number and pending is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
+        reject_if(key.serial_number and pending is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
         ledger.put_pending_airdrop(key, (pending or 0) + amounts[key])
     moved = [Adjustment(account, amount) for account, amount in credits.items() if account in now]
     if moved:
@@ -183,8 +183,8 @@ class PendingId:
 
 
 def check_pending_ids(ids: Sequence[PendingId]) -> None:
-    refuse_if(not ids, "EMPTY_PENDING_AIRDROP_ID_LIST")
-    refuse_if(len(set(ids)) < len(ids), "PENDING_AIRDROP_ID_REPEATED")
+    reject_if(not ids, "EMPTY_PENDING_AIRDROP_ID_LIST")
+    reject_if(len(set(ids)) < len(ids), "PENDING_AIRDROP_ID_REPEATED")
 
 
 def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
@@ -200,7 +200,7 @@ def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     for each in ids:
         holdings.usable_token(ledger, each.token_id)
         if any(fee["fallback_fee"] for fee in ledger.custom_fees(each.token_id).royalty):
-            raise Refused("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
+            raise Rejected("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
     moves: dict[int, TokenTransfers] = {}
     for each in ids:
         known = moves.get(each.token_id, TokenTransfers(each.token_id))
@@ -231,9 +231,9 @@ def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     Checks, in this order: the list, its accounts are named, its serial numbers; that each airdrop waits.
     """
     check_pending_ids(ids)
-    refuse_if(any(0 in (each.sender, each.receiver) for each in ids), "INVALID_PENDING_AIRDROP_ID")
+    reject_if(any(0 in (each.sender, each.receiver) for each in ids), "INVALID_PENDING_AIRDROP_ID")
     if any(each.serial_number is not None and each.serial_number <= 0 for each in ids):
-        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        raise Rejected("INVALID_TOKEN_NFT_SERIAL_NUMBER")
     _check_pending(ledger, ids)
     for each in ids:
         ledger.put_pending_airdrop(each.key, None)
@@ -244,4 +244,4 @@ def _check_pending(ledger: Overlay, ids: Sequence[PendingId]) -> None:
         accounts = (party_of(ledger, account) for account in (each.sender, each.receiver))
         names_none = each.serial_number is not None and each.serial_number <= 0
         if None in accounts or names_none or ledger.pending_airdrop(each.key) is None:
-            raise Refused("INVALID_PENDING_AIRDROP_ID")
+            raise Rejected("INVALID_PENDING_AIRDROP_ID")

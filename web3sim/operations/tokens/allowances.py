@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from web3sim.engine.interface import Address
 from web3sim.operations import holdings
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, reject_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Token
 
@@ -30,12 +30,12 @@ def approve_units(
     Checks, in this order: a spender is named; the token is not deleted, and fungible; the spender; the amount
     can be reached; the owner is associated; it has not granted too much. An owner may approve itself.
     """
-    refuse_if(holdings.account_number(ledger, spender_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
+    reject_if(holdings.account_number(ledger, spender_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _undeleted(ledger, token_at)
-    refuse_if(token.unique, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
+    reject_if(token.unique, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
     spender = ledger.account_id_at(spender_at)
-    refuse_if(spender is None and amount, "INVALID_ALLOWANCE_SPENDER_ID")
-    refuse_if(token.finite and amount > token.max_supply, "AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
+    reject_if(spender is None and amount, "INVALID_ALLOWANCE_SPENDER_ID")
+    reject_if(token.finite and amount > token.max_supply, "AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
     holdings.associated(ledger, token, owner.id)
     if spender is not None:
         ledger.put_token_allowance(token.id, owner.id, spender, amount)
@@ -52,12 +52,12 @@ def approve_for_all(
     Checks, in this order: an operator is named; the token is not deleted, and unique; the operator, who is
     not the owner; the owner is associated; it has not granted too much.
     """
-    refuse_if(holdings.account_number(ledger, operator_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
+    reject_if(holdings.account_number(ledger, operator_at) == 0, "INVALID_ALLOWANCE_SPENDER_ID")
     token = _undeleted(ledger, token_at)
-    refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
+    reject_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
     operator = ledger.account_id_at(operator_at)
-    refuse_if(operator is None and approved, "INVALID_ALLOWANCE_SPENDER_ID")
-    refuse_if(owner.id == operator, "SPENDER_ACCOUNT_SAME_AS_OWNER")
+    reject_if(operator is None and approved, "INVALID_ALLOWANCE_SPENDER_ID")
+    reject_if(owner.id == operator, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     holdings.associated(ledger, token, owner.id)
     if operator is not None:
         ledger.put_approved_for_all(token.id, owner.id, operator, approved)
@@ -75,16 +75,16 @@ def approve_serial(
     """
     spender, revokes = ledger.account_id_at(spender_at), not holdings.account_number(ledger, spender_at)
     token = _undeleted(ledger, token_at)
-    refuse_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
-    refuse_if(spender is None and not revokes, "INVALID_ALLOWANCE_SPENDER_ID")
+    reject_if(not token.unique, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
+    reject_if(spender is None and not revokes, "INVALID_ALLOWANCE_SPENDER_ID")
     nft = ledger.nft(token.id, serial_number)
     owner = sender.id if nft is None else holdings.owner_of(token, nft)
     required(ledger.entity(owner), "INVALID_ALLOWANCE_OWNER_ID")
-    refuse_if(owner == spender, "SPENDER_ACCOUNT_SAME_AS_OWNER")
+    reject_if(owner == spender, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     holdings.associated(ledger, token, owner)
     delegating = None if revokes or owner == sender.id else sender.id
     if delegating is not None and not ledger.approved_for_all(token.id, owner, delegating):
-        raise Refused("DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL")
+        raise Rejected("DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL")
     existing = required(nft, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     approved = replace(existing, account_id=owner, spender=spender, delegating_spender=delegating)
     ledger.put_nft(token.id, serial_number, approved)

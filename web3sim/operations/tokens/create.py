@@ -8,7 +8,7 @@ from mirror.core.values.hapi.messages import SchedulableTransactionBody
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind
 from web3sim.operations import holdings
-from web3sim.operations.refusals import refuse_if
+from web3sim.operations.rejections import reject_if
 from web3sim.operations.tokens.fees import (
     MAX_FEES,
     check_collectors,
@@ -53,7 +53,7 @@ def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Tok
     check_text(body.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
     check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     check_keys(body)
-    refuse_if(len(body.custom_fees) > MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
+    reject_if(len(body.custom_fees) > MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     _check_expiry(body, now)
     check_fees(ledger, body.custom_fees, token=None, unique=unique)
     return _add_token(ledger, body, now)
@@ -135,45 +135,45 @@ def renewal_columns(body: Any) -> dict[str, Any]:
 
 
 def _check_supply(body: Any, *, unique: bool) -> None:
-    refuse_if(body.initialSupply > (0 if unique else MAX_INT64), "INVALID_TOKEN_INITIAL_SUPPLY")
-    refuse_if(body.decimals > (0 if unique else _MAX_INT32), "INVALID_TOKEN_DECIMALS")
+    reject_if(body.initialSupply > (0 if unique else MAX_INT64), "INVALID_TOKEN_INITIAL_SUPPLY")
+    reject_if(body.decimals > (0 if unique else _MAX_INT32), "INVALID_TOKEN_DECIMALS")
     finite = body.supplyType == 1
-    refuse_if(body.maxSupply < 0 or bool(body.maxSupply) != finite, "INVALID_TOKEN_MAX_SUPPLY")
-    refuse_if(finite and body.initialSupply > body.maxSupply, "INVALID_TOKEN_INITIAL_SUPPLY")
-    refuse_if(unique and not body.HasField("supplyKey"), "TOKEN_HAS_NO_SUPPLY_KEY")
-    refuse_if(body.freezeDefault and not body.HasField("freezeKey"), "TOKEN_HAS_NO_FREEZE_KEY")
+    reject_if(body.maxSupply < 0 or bool(body.maxSupply) != finite, "INVALID_TOKEN_MAX_SUPPLY")
+    reject_if(finite and body.initialSupply > body.maxSupply, "INVALID_TOKEN_INITIAL_SUPPLY")
+    reject_if(unique and not body.HasField("supplyKey"), "TOKEN_HAS_NO_SUPPLY_KEY")
+    reject_if(body.freezeDefault and not body.HasField("freezeKey"), "TOKEN_HAS_NO_FREEZE_KEY")
 
 
 def check_renewer(ledger: Overlay, body: Any, payer: int | None) -> None:
-    """Errors: Refused, if the account that pays for the renewal is unknown, or can't sign."""
+    """Errors: Rejected, if the account that pays for the renewal is unknown, or can't sign."""
     if body.HasField("autoRenewAccount"):
         renewer = entity_id.from_account(body.autoRenewAccount)
         holdings.require_signature(ledger, renewer, payer, "INVALID_AUTORENEW_ACCOUNT")
 
 
 def check_text(text: str, missing: str, too_long: str) -> None:
-    refuse_if(not text, missing)
-    refuse_if(len(text.encode()) > _MAX_TEXT_BYTES, too_long)
-    refuse_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
+    reject_if(not text, missing)
+    reject_if(len(text.encode()) > _MAX_TEXT_BYTES, too_long)
+    reject_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def check_memo(memo: str) -> None:
-    refuse_if(len(memo.encode()) > _MAX_TEXT_BYTES, "MEMO_TOO_LONG")
-    refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
+    reject_if(len(memo.encode()) > _MAX_TEXT_BYTES, "MEMO_TOO_LONG")
+    reject_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def check_keys(body: Any) -> None:
-    """Errors: Refused, if one of the keys can't be used: it has nothing in it."""
+    """Errors: Rejected, if one of the keys can't be used: it has nothing in it."""
     for field, code in KEYS.values():
-        refuse_if(body.HasField(field) and getattr(body, field).WhichOneof("key") is None, code)
+        reject_if(body.HasField(field) and getattr(body, field).WhichOneof("key") is None, code)
 
 
 def _check_expiry(body: Any, now: int) -> None:
     """Without an account that pays for the renewal the token needs a time at which it expires."""
     renews, may_end = body.HasField("autoRenewAccount"), is_valid_expiry(body, now)
     if renews or body.HasField("autoRenewPeriod") or not may_end:
-        refuse_if(not is_valid_period(body), "INVALID_RENEWAL_PERIOD")
-    refuse_if(not renews and not may_end, "INVALID_EXPIRATION_TIME")
+        reject_if(not is_valid_period(body), "INVALID_RENEWAL_PERIOD")
+    reject_if(not renews and not may_end, "INVALID_EXPIRATION_TIME")
 
 
 def is_valid_expiry(body: Any, now: int) -> bool:

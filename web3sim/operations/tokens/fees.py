@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.custom_fees import fee_of
-from web3sim.operations.refusals import Refused, refuse_if
+from web3sim.operations.rejections import Rejected, reject_if
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Token
 
@@ -37,10 +37,10 @@ def collectors_of_itself(fees: CustomFees, token_id: int) -> list[int]:
 
 
 def check_collectors(ledger: Overlay, messages: Iterable[Any]) -> None:
-    """Errors: Refused, if the account of a CustomFee message is unknown."""
+    """Errors: Rejected, if the account of a CustomFee message is unknown."""
     for message in messages:
         if ledger.entity(entity_id.from_account(message.fee_collector_account_id)) is None:
-            raise Refused("INVALID_CUSTOM_FEE_COLLECTOR")
+            raise Rejected("INVALID_CUSTOM_FEE_COLLECTOR")
 
 
 def check_fees(ledger: Overlay, messages: Iterable[Any], *, token: Token | None, unique: bool) -> None:
@@ -61,37 +61,37 @@ def _check_fixed(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -
 
 
 def _check_amount(ledger: Overlay, fee: Fee, collector: int, token: Token | None, unique: bool) -> None:
-    refuse_if(fee["amount"] <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    reject_if(fee["amount"] <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     denominating = fee["denominating_token_id"]
     if denominating is None:
         return
     is_own = denominating == (0 if token is None else token.id)
-    refuse_if(is_own and unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+    reject_if(is_own and unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
     if is_own and token is None:
         return
     paid_in = token if is_own else ledger.token(denominating)
     if paid_in is None:
-        raise Refused("INVALID_TOKEN_ID_IN_CUSTOM_FEES")
-    refuse_if(paid_in.unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+        raise Rejected("INVALID_TOKEN_ID_IN_CUSTOM_FEES")
+    reject_if(paid_in.unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
     if ledger.relationship(paid_in, collector) is None:
-        raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
+        raise Rejected("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 
 def _check_fractional(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:
-    refuse_if(unique, "CUSTOM_FRACTIONAL_FEE_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
-    refuse_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
+    reject_if(unique, "CUSTOM_FRACTIONAL_FEE_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+    reject_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
     amounts = (fee["numerator"], fee["denominator"], fee["minimum_amount"], fee["maximum_amount"] or 0)
-    refuse_if(min(amounts) < 0 or fee["numerator"] == 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    reject_if(min(amounts) < 0 or fee["numerator"] == 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     if fee["maximum_amount"] and fee["maximum_amount"] < fee["minimum_amount"]:
-        raise Refused("FRACTIONAL_FEE_MAX_AMOUNT_LESS_THAN_MIN_AMOUNT")
+        raise Rejected("FRACTIONAL_FEE_MAX_AMOUNT_LESS_THAN_MIN_AMOUNT")
     if token is not None and ledger.relationship(token, fee["collector_account_id"]) is None:
-        raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
+        raise Rejected("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 
 def _check_royalty(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:
-    refuse_if(not unique, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
-    refuse_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
-    refuse_if(fee["numerator"] <= 0 or fee["denominator"] < 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
-    refuse_if(fee["numerator"] > fee["denominator"], "ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
+    reject_if(not unique, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
+    reject_if(fee["denominator"] == 0, "FRACTION_DIVIDES_BY_ZERO")
+    reject_if(fee["numerator"] <= 0 or fee["denominator"] < 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    reject_if(fee["numerator"] > fee["denominator"], "ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
     if fee["fallback_fee"]:
         _check_amount(ledger, fee["fallback_fee"], fee["collector_account_id"], token, unique)

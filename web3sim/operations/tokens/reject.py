@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations import holdings
-from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.rejections import reject_if, required
 from web3sim.operations.signatures import usable_key
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
 from web3sim.operations.transfers.moves import Moves
@@ -22,13 +22,13 @@ def reject(
     """
     tokens = [holdings.token_address(token) for token in tokens]
     nfts = [(holdings.token_address(token), serial_number) for token, serial_number in nfts]
-    refuse_if(not tokens and not nfts, "EMPTY_TOKEN_REFERENCE_LIST")
-    refuse_if(holdings.account_number(ledger, owner_at) == 0, "INVALID_ACCOUNT_ID")
-    refuse_if(len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts), "TOKEN_REFERENCE_REPEATED")
-    refuse_if(ZERO_ADDRESS in (*tokens, *(token for token, _ in nfts)), "INVALID_TOKEN_ID")
-    refuse_if(any(serial_number <= 0 for _, serial_number in nfts), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    reject_if(not tokens and not nfts, "EMPTY_TOKEN_REFERENCE_LIST")
+    reject_if(holdings.account_number(ledger, owner_at) == 0, "INVALID_ACCOUNT_ID")
+    reject_if(len(set(tokens)) < len(tokens) or len(set(nfts)) < len(nfts), "TOKEN_REFERENCE_REPEATED")
+    reject_if(ZERO_ADDRESS in (*tokens, *(token for token, _ in nfts)), "INVALID_TOKEN_ID")
+    reject_if(any(serial_number <= 0 for _, serial_number in nfts), "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     account = holdings.existing_account(ledger, owner_at, "INVALID_OWNER_ID")
-    refuse_if(account.key is not None and usable_key(account) is None, "ACCOUNT_IS_IMMUTABLE")
+    reject_if(account.key is not None and usable_key(account) is None, "ACCOUNT_IS_IMMUTABLE")
     owner = account.id
     moves = [_units(ledger, owner, token) for token in tokens]
     by_token: dict[int, list[NftTransfer]] = {}
@@ -45,8 +45,8 @@ def _units(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
     token = holdings.usable_token_at(ledger, address)
     balance = holdings.unfrozen_relationship(ledger, token, owner).balance
     treasury = token.treasury_account_id
-    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
-    refuse_if(balance <= 0, "INSUFFICIENT_TOKEN_BALANCE")
+    reject_if(treasury == owner, "ACCOUNT_IS_TREASURY")
+    reject_if(balance <= 0, "INSUFFICIENT_TOKEN_BALANCE")
     return TokenTransfers(token.id, (Adjustment(owner, -balance), Adjustment(treasury, balance)))
 
 
@@ -55,6 +55,6 @@ def _serial(ledger: Overlay, owner: int, address: Address, serial_number: int) -
     nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
     holdings.check_usable(ledger, token)
     treasury = token.treasury_account_id
-    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
-    refuse_if(nft.account_id != owner, "INVALID_OWNER_ID")
+    reject_if(treasury == owner, "ACCOUNT_IS_TREASURY")
+    reject_if(nft.account_id != owner, "INVALID_OWNER_ID")
     return token.id, NftTransfer(owner, treasury, serial_number)

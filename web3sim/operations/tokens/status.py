@@ -10,7 +10,7 @@ from functools import partial
 
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations import holdings
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, reject_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Relationship, Token
 
@@ -20,7 +20,7 @@ from web3sim.state.tables.rows import Relationship, Token
 def pause(ledger: Overlay, address: Address) -> None:
     """Checks, in this order: the token, its pause key; it is not deleted."""
     token = holdings.named_token(ledger, address)
-    refuse_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
+    reject_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
     holdings.check_not_deleted(ledger, token)
     ledger.put_token(replace(token, pause_status="PAUSED"))
 
@@ -29,14 +29,14 @@ def unpause(ledger: Overlay, address: Address) -> None:
     """Checks, in this order: the token; it is not deleted; its pause key."""
     token = holdings.named_token(ledger, address)
     holdings.check_not_deleted(ledger, token)
-    refuse_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
+    reject_if(not token.pause_key, "TOKEN_HAS_NO_PAUSE_KEY")
     ledger.put_token(replace(token, pause_status="UNPAUSED"))
 
 
 def delete(ledger: Overlay, address: Address) -> None:
     """Checks, in this order: the token, [T], its admin key."""
     token = holdings.usable_token_at(ledger, address)
-    refuse_if(not token.admin_key, "TOKEN_IS_IMMUTABLE")
+    reject_if(not token.admin_key, "TOKEN_IS_IMMUTABLE")
     ledger.delete_token(token)
 
 
@@ -46,7 +46,7 @@ def delete(ledger: Overlay, address: Address) -> None:
 def _set_freeze(ledger: Overlay, address: Address, account: Address, *, unfreezes: bool) -> None:
     """Checks, in this order: the token, its key, [T], the account, its relationship."""
     token = holdings.named_token(ledger, address)
-    refuse_if(not token.freeze_key, "TOKEN_HAS_NO_FREEZE_KEY")
+    reject_if(not token.freeze_key, "TOKEN_HAS_NO_FREEZE_KEY")
     holdings.check_usable(ledger, token)
     relationship_of = holdings.associated if unfreezes else holdings.unfrozen_relationship
     relationship = relationship_of(ledger, token, holdings.existing_account(ledger, account).id)
@@ -58,7 +58,7 @@ def _set_freeze(ledger: Overlay, address: Address, account: Address, *, unfreeze
 def _set_kyc(ledger: Overlay, address: Address, account: Address, *, status: int) -> None:
     """Checks, in this order: the token, its key, the account, [T], its unfrozen relationship."""
     token = holdings.named_token(ledger, address)
-    refuse_if(not token.kyc_key, "TOKEN_HAS_NO_KYC_KEY")
+    reject_if(not token.kyc_key, "TOKEN_HAS_NO_KYC_KEY")
     account_id = holdings.existing_account(ledger, account).id
     holdings.check_usable(ledger, token)
     relationship = holdings.unfrozen_relationship(ledger, token, account_id)
@@ -83,7 +83,7 @@ def associate(ledger: Overlay, address: Address, tokens: Sequence[Address], paye
     account_id = _account(ledger, address, tokens, payer)
     usable = [holdings.usable_token_at(ledger, each) for each in sorted(map(holdings.token_address, tokens))]
     for token in usable:
-        refuse_if(ledger.relationship(token, account_id) is not None, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
+        reject_if(ledger.relationship(token, account_id) is not None, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
     for token in usable:
         holdings.add_relationship(ledger, holdings.new_relationship(token, account_id))
 
@@ -105,8 +105,8 @@ def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address], pay
 
 def _account(ledger: Overlay, address: Address, tokens: Sequence[Address], payer: int | None) -> int:
     ids = set(map(holdings.token_address, tokens))
-    refuse_if(ZERO_ADDRESS in ids, "INVALID_TOKEN_ID")
-    refuse_if(len(ids) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+    reject_if(ZERO_ADDRESS in ids, "INVALID_TOKEN_ID")
+    reject_if(len(ids) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
     account_id = holdings.existing_account(ledger, address).id
     holdings.require_signature(ledger, account_id, payer, "INVALID_ACCOUNT_ID")
     return account_id
@@ -116,14 +116,14 @@ def _ending(ledger: Overlay, address: Address, account_id: int) -> tuple[Token, 
     at, code = holdings.token_address(address), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
     token = required(ledger.known_token_at(at) or ledger.token_deleted_before_at(at), code)
     relationship = holdings.associated(ledger, token, account_id)
-    refuse_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
+    reject_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token, relationship
 
 
 def _check_may_end(token: Token, relationship: Relationship) -> None:
-    refuse_if(relationship.account_id == token.treasury_account_id, "ACCOUNT_IS_TREASURY")
-    refuse_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+    reject_if(relationship.account_id == token.treasury_account_id, "ACCOUNT_IS_TREASURY")
+    reject_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     if relationship.balance > 0:
-        raise Refused(
+        raise Rejected(
             "ACCOUNT_STILL_OWNS_NFTS" if token.unique else "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"
         )

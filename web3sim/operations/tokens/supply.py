@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from mirror.core.db.reading.sql import MAX_INT64
 from web3sim.engine.interface import Address
 from web3sim.operations import holdings
-from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.rejections import reject_if, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Nft, Token
 
@@ -28,18 +28,18 @@ def mint(
     metadata; [T], a supply key; the treasury's relationship; serials are given and their numbers not used up;
     the supply.
     """
-    refuse_if(metadata and amount > 0, "INVALID_TRANSACTION_BODY")
-    refuse_if(amount < 0, "INVALID_TOKEN_MINT_AMOUNT")
+    reject_if(metadata and amount > 0, "INVALID_TRANSACTION_BODY")
+    reject_if(amount < 0, "INVALID_TOKEN_MINT_AMOUNT")
     token = holdings.named_token(ledger, address)
-    refuse_if(len(metadata) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
-    refuse_if(any(len(each) > _MAX_METADATA_BYTES for each in metadata), "METADATA_TOO_LONG")
+    reject_if(len(metadata) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    reject_if(any(len(each) > _MAX_METADATA_BYTES for each in metadata), "METADATA_TOO_LONG")
     _check_supply_key(ledger, token)
     if not token.unique:
         return _change_supply(ledger, token, amount, "INVALID_TOKEN_MINT_AMOUNT"), ()
-    refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
+    reject_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
     newest = ledger.newest_serial(token.id)
     serials = tuple(range(newest + 1, newest + 1 + len(metadata)))
-    refuse_if(serials[-1] > _HIGHEST_SERIAL, "SERIAL_NUMBER_LIMIT_REACHED")
+    reject_if(serials[-1] > _HIGHEST_SERIAL, "SERIAL_NUMBER_LIMIT_REACHED")
     total = _change_supply(ledger, token, len(metadata), "FAIL_INVALID")
     now = ledger.state.block.consensus_start
     for serial_number, each in zip(serials, metadata, strict=True):
@@ -59,14 +59,14 @@ def burn(ledger: Overlay, address: Address, amount: int, serials: Sequence[int])
     named = ledger.known_token_at(address) if is_token else None
     unique = named is not None and named.unique
     amount, serials = (0, tuple(dict.fromkeys(serials))) if unique else (amount, ())
-    refuse_if(amount < 0, "INVALID_TOKEN_BURN_AMOUNT")
-    refuse_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
+    reject_if(amount < 0, "INVALID_TOKEN_BURN_AMOUNT")
+    reject_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
     token = required(named, "INVALID_TOKEN_ID")
-    refuse_if(len(serials) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    reject_if(len(serials) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
     _check_supply_key(ledger, token)
     if not unique:
         return _change_supply(ledger, token, -amount, "INVALID_TOKEN_BURN_AMOUNT")
-    refuse_if(not serials, "INVALID_TOKEN_BURN_METADATA")
+    reject_if(not serials, "INVALID_TOKEN_BURN_METADATA")
     _remove(ledger, token, serials, token.treasury_account_id, "TREASURY_MUST_OWN_BURNED_NFT")
     return _change_supply(ledger, token, -len(serials), "FAIL_INVALID")
 
@@ -81,21 +81,21 @@ def wipe(
     given, exist and are the account's.
     """
     serials = tuple(dict.fromkeys(serials))
-    refuse_if(amount < 0, "INVALID_WIPING_AMOUNT")
-    refuse_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
+    reject_if(amount < 0, "INVALID_WIPING_AMOUNT")
+    reject_if(any(serial_number <= 0 for serial_number in serials), "INVALID_NFT_ID")
     token = holdings.named_token(ledger, token_at)
     account = holdings.existing_account(ledger, account_at).id
-    refuse_if(len(serials) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    reject_if(len(serials) > _MAX_SERIALS, "BATCH_SIZE_LIMIT_EXCEEDED")
     holdings.check_usable(ledger, token)
-    refuse_if(not token.wipe_key, "TOKEN_HAS_NO_WIPE_KEY")
+    reject_if(not token.wipe_key, "TOKEN_HAS_NO_WIPE_KEY")
     holdings.usable_relationship(ledger, token, account)
-    refuse_if(account == token.treasury_account_id, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    reject_if(account == token.treasury_account_id, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     if token.unique:
-        refuse_if(not serials, "INVALID_WIPING_AMOUNT")
+        reject_if(not serials, "INVALID_WIPING_AMOUNT")
         _remove(ledger, token, serials, account, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT")
         amount = len(serials)
     total = ledger.total_supply(token) - amount
-    refuse_if(total < 0, "INVALID_WIPING_AMOUNT")
+    reject_if(total < 0, "INVALID_WIPING_AMOUNT")
     holdings.add_units(ledger, token, account, -amount, "INVALID_WIPING_AMOUNT")
     ledger.put_total_supply(token.id, total)
 
@@ -107,23 +107,23 @@ def wipe_serials(ledger: Overlay, token: Address, account: Address, serials: Seq
 
 def _check_supply_key(ledger: Overlay, token: Token) -> None:
     holdings.check_usable(ledger, token)
-    refuse_if(not token.supply_key, "TOKEN_HAS_NO_SUPPLY_KEY")
+    reject_if(not token.supply_key, "TOKEN_HAS_NO_SUPPLY_KEY")
     holdings.usable_relationship(ledger, token, token.treasury_account_id)
 
 
 def _remove(ledger: Overlay, token: Token, serials: Sequence[int], owner: int, code: str) -> None:
-    """Remove serials of an owner. Errors: Refused, with `code` if one is another's."""
+    """Remove serials of an owner. Errors: Rejected, with `code` if one is another's."""
     for serial_number in serials:
         nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
-        refuse_if(holdings.owner_of(token, nft) != owner, code)
+        reject_if(holdings.owner_of(token, nft) != owner, code)
         ledger.put_nft(token.id, serial_number, None)
 
 
 def _change_supply(ledger: Overlay, token: Token, amount: int, code: str) -> int:
-    """Change what the treasury has, and return the supply. Errors: Refused, with `code` below zero."""
+    """Change what the treasury has, and return the supply. Errors: Rejected, with `code` below zero."""
     total = ledger.total_supply(token) + amount
-    refuse_if(not 0 <= total <= MAX_INT64, code)
-    refuse_if(token.finite and total > token.max_supply, "TOKEN_MAX_SUPPLY_REACHED")
+    reject_if(not 0 <= total <= MAX_INT64, code)
+    reject_if(token.finite and total > token.max_supply, "TOKEN_MAX_SUPPLY_REACHED")
     required(ledger.entity(token.treasury_account_id), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     holdings.add_units(ledger, token, token.treasury_account_id, amount)
     ledger.put_total_supply(token.id, total)

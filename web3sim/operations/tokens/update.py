@@ -8,7 +8,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import Address
 from web3sim.operations import holdings
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, reject_if, required
 from web3sim.operations.tokens import create
 from web3sim.operations.tokens.fees import check_collectors, check_fees, fees_of
 from web3sim.state.overlay import Overlay
@@ -34,7 +34,7 @@ def update_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Non
     Checks, in this order: the keys; the token, and what it needs keys for; it is not deleted, not paused;
     memo, symbol and name; expiry; the new treasury.
     """
-    refuse_if(not body.token.tokenNum, "INVALID_TOKEN_ID")
+    reject_if(not body.token.tokenNum, "INVALID_TOKEN_ID")
     create.check_keys(body)
     token = required(ledger.known_token(entity_id.from_token(body.token)), "INVALID_TOKEN_ID")
     _check_changeable(ledger, token, body, payer)
@@ -45,10 +45,10 @@ def update_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Non
     if body.name:
         create.check_text(body.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     if body.HasField("expiry"):
-        refuse_if(not create.is_valid_expiry(body, now), "INVALID_EXPIRATION_TIME")
+        reject_if(not create.is_valid_expiry(body, now), "INVALID_EXPIRATION_TIME")
         reduced = body.expiry.seconds * NANOS_PER_SECOND < (token.expiration_timestamp or 0)
-        refuse_if(reduced, "EXPIRATION_REDUCTION_NOT_ALLOWED")
-    refuse_if(
+        reject_if(reduced, "EXPIRATION_REDUCTION_NOT_ALLOWED")
+    reject_if(
         body.HasField("autoRenewPeriod") and not create.is_valid_period(body),
         "AUTORENEW_DURATION_NOT_IN_RANGE",
     )
@@ -69,7 +69,7 @@ def needs_admin_key(body: Any) -> bool:
 
 def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | None) -> None:
     immutable = "" if token.admin_key else "TOKEN_IS_IMMUTABLE"
-    refuse_if(immutable and needs_admin_key(body), immutable)
+    reject_if(immutable and needs_admin_key(body), immutable)
     if body.HasField("treasury"):
         treasury = entity_id.from_account(body.treasury)
         required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
@@ -78,14 +78,14 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | Non
         create.check_renewer(ledger, body, payer)
     keys = create.keys_of(body)
     for column, code in _MISSING_KEYS.items():
-        refuse_if(column in keys and not getattr(token, column), immutable or code)
+        reject_if(column in keys and not getattr(token, column), immutable or code)
 
 
 def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     """All that the old treasury has becomes the new one's, which is associated if it may be."""
     if ledger.relationship(token, treasury) is None:
         account = required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-        refuse_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+        reject_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
         holdings.add_relationship(ledger, holdings.new_relationship(token, treasury, automatic=True))
     if treasury == token.treasury_account_id:
         return
@@ -93,8 +93,8 @@ def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     new = holdings.unfrozen_relationship(ledger, token, treasury)
     if old.balance:
         have_kyc = holdings.has_kyc(token, old) and holdings.has_kyc(token, new)
-        refuse_if(not have_kyc, "TOKEN_HAS_NO_KYC_KEY")
-        refuse_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+        reject_if(not have_kyc, "TOKEN_HAS_NO_KYC_KEY")
+        reject_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
         if token.unique:
             ledger.replace_owner(token.id, token.treasury_account_id, treasury)
         holdings.add_units(ledger, token, token.treasury_account_id, -old.balance)
@@ -126,8 +126,8 @@ def update_fees(ledger: Overlay, address: Address, messages: Sequence[Any]) -> N
     if token.fee_schedule_key:
         check_collectors(ledger, messages)
     holdings.check_usable(ledger, token)
-    refuse_if(not token.fee_schedule_key, "TOKEN_HAS_NO_FEE_SCHEDULE_KEY")
+    reject_if(not token.fee_schedule_key, "TOKEN_HAS_NO_FEE_SCHEDULE_KEY")
     if not messages and ledger.custom_fees(token.id) == CustomFees():
-        raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
+        raise Rejected("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
     check_fees(ledger, messages, token=token, unique=token.unique)
     ledger.put_custom_fees(token.id, fees_of(messages, token.id))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mirror.core.values import entity_id
 from web3sim.operations import holdings
-from web3sim.operations.refusals import Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, reject_if, required
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -29,7 +29,7 @@ def check_lists(transfers: Transfers) -> None:
     Checks, in this order: hbar adds up to zero, then no account is there twice; for each token that it is
     named, then the same, then its serials; every token is there once.
     """
-    refuse_if(sum(each.amount for each in transfers.hbar), "INVALID_ACCOUNT_AMOUNTS")
+    reject_if(sum(each.amount for each in transfers.hbar), "INVALID_ACCOUNT_AMOUNTS")
     _check_repetitions(transfers.hbar)
     check_token_lists(transfers.tokens)
 
@@ -37,15 +37,15 @@ def check_lists(transfers: Transfers) -> None:
 def check_token_lists(tokens: Sequence[TokenTransfers], *, approvals: bool = True) -> None:
     """The same for tokens alone; without `approvals` nothing may come from an allowance."""
     for each in tokens:
-        refuse_if(not each.token_id, "INVALID_TOKEN_ID")
+        reject_if(not each.token_id, "INVALID_TOKEN_ID")
         if sum(adjustment.amount for adjustment in each.adjustments):
-            raise Refused("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
-        refuse_if(not approvals and _has_approvals(each), "NOT_SUPPORTED")
+            raise Rejected("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
+        reject_if(not approvals and _has_approvals(each), "NOT_SUPPORTED")
         _check_repetitions(each.adjustments)
         _check_serials(each.nfts)
-        refuse_if(not each.adjustments and not each.nfts, "EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
-        refuse_if(each.adjustments and each.nfts, "INVALID_ACCOUNT_AMOUNTS")
-    refuse_if(len({each.token_id for each in tokens}) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+        reject_if(not each.adjustments and not each.nfts, "EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
+        reject_if(each.adjustments and each.nfts, "INVALID_ACCOUNT_AMOUNTS")
+    reject_if(len({each.token_id for each in tokens}) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
 
 
 def _has_approvals(tokens: TokenTransfers) -> bool:
@@ -54,26 +54,26 @@ def _has_approvals(tokens: TokenTransfers) -> bool:
 
 def _check_repetitions(adjustments: Sequence[Adjustment]) -> None:
     if len({each.account for each in adjustments}) < len(adjustments):
-        raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        raise Rejected("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
 
 
 def _check_serials(nfts: Sequence[NftTransfer]) -> None:
     seen: set[int] = set()
     for nft in nfts:
-        refuse_if(nft.serial_number <= 0, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-        refuse_if(nft.serial_number in seen, "INVALID_ACCOUNT_AMOUNTS")
-        refuse_if(nft.sender == nft.receiver, "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        reject_if(nft.serial_number <= 0, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        reject_if(nft.serial_number in seen, "INVALID_ACCOUNT_AMOUNTS")
+        reject_if(nft.sender == nft.receiver, "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
         seen.add(nft.serial_number)
 
 
 def check_sizes(transfers: Transfers) -> None:
-    refuse_if(len(transfers.hbar) > MAX_HBAR_ADJUSTMENTS, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    reject_if(len(transfers.hbar) > MAX_HBAR_ADJUSTMENTS, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     units = nfts = 0
     for each in transfers.tokens:
         units += len(each.adjustments)
         nfts += len(each.nfts)
-        refuse_if(units > MAX_UNIT_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
-        refuse_if(nfts > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
+        reject_if(units > MAX_UNIT_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+        reject_if(nfts > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
 
 
 def credits_system_account(transfers: Transfers) -> bool:
@@ -104,14 +104,14 @@ def number_of(transfers: Transfers, account: int) -> int:
 
 
 def check_participants(ledger: Overlay, transfers: Transfers) -> None:
-    """Errors: Refused.
+    """Errors: Rejected.
 
     Checks, in this order: for each token that it is there, then the accounts of its lists; the accounts that
     hbar moves between.
     """
     for each in transfers.tokens:
         unknown = is_placeholder(each.token_id) or ledger.known_token(each.token_id) is None
-        refuse_if(unknown, "INVALID_TOKEN_ID")
+        reject_if(unknown, "INVALID_TOKEN_ID")
         for adjustment in each.adjustments:
             _check_adjustment(ledger, adjustment, hbar=False)
         for nft in each.nfts:
@@ -125,7 +125,7 @@ def check_participants(ledger: Overlay, transfers: Transfers) -> None:
 def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) -> None:
     gives, gets = adjustment.amount < 0, adjustment.amount > 0
     if party_of(ledger, adjustment.account) is None:
-        refuse_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
+        reject_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
     elif gives or (gets and not hbar):
         _check_party(ledger, adjustment.account, gives=gives, approved=adjustment.approved)
 
@@ -134,7 +134,7 @@ def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = 
     account = required(party_of(ledger, number), "INVALID_ACCOUNT_ID")
     if entity_id.decode(number)[2] in holdings.REWARD_ACCOUNTS:
         # A system contract answers this code instead of INVALID_SIGNATURE.
-        raise Refused("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
+        raise Rejected("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
     if gives and not approved:
         holdings.check_signs(account)
 
@@ -162,5 +162,5 @@ def check_unit_allowance(ledger: Overlay, spender: int | None, token_id: int, ow
 
 
 def check_allowance(left: int, amount: int) -> None:
-    refuse_if(left <= 0, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    refuse_if(left < amount, "AMOUNT_EXCEEDS_ALLOWANCE")
+    reject_if(left <= 0, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    reject_if(left < amount, "AMOUNT_EXCEEDS_ALLOWANCE")

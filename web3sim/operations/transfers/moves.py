@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from web3sim.operations import holdings
 from web3sim.operations.custom_fees.level import TOO_LITTLE_FOR_FEE, AssessedFee
-from web3sim.operations.refusals import Refused, refuse_if
+from web3sim.operations.rejections import Rejected, reject_if
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
 from web3sim.operations.transfers.checks import check_allowance, check_unit_allowance, party_of
 from web3sim.operations.transfers.receivers import check_nft_allowance
@@ -27,13 +27,13 @@ class Moves:
     # HBAR
 
     def move_hbar(self, adjustments: Sequence[Adjustment]) -> None:
-        """Errors: Refused. Checks, in this order: the accounts and what they have; allowances."""
+        """Errors: Rejected. Checks, in this order: the accounts and what they have; allowances."""
         amounts: dict[int, int] = {}
         for each in adjustments:
             amounts[each.account] = amounts.get(each.account, 0) + each.amount
         for account, amount in amounts.items():
             if party_of(self._ledger, account) is None:
-                raise Refused("INVALID_ACCOUNT_ID")
+                raise Rejected("INVALID_ACCOUNT_ID")
             code = TOO_LITTLE_FOR_FEE if self._owes(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
             holdings.add_tinybars(self._ledger, account, amount, code)
         for each in adjustments:
@@ -42,7 +42,7 @@ class Moves:
 
     def _use_hbar_allowance(self, owner: int, tinybars: int) -> None:
         if self._spender is None:
-            raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+            raise Rejected("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
         left = self._ledger.hbar_allowance(owner, self._spender)
         check_allowance(left, tinybars)
         self._ledger.put_hbar_allowance(owner, self._spender, left - tinybars)
@@ -50,7 +50,7 @@ class Moves:
     # UNITS
 
     def move_units(self, tokens: Sequence[TokenTransfers]) -> None:
-        """Errors: Refused.
+        """Errors: Rejected.
 
         Checks, in this order: for each token that it is not paused and has units, then that its accounts are
         there, associated, not frozen, and have KYC; allowances; what the accounts have.
@@ -74,9 +74,9 @@ class Moves:
             self._outcome.add_units(token_id, account, amount)
 
     def _check_party(self, token: Token, account: int) -> None:
-        refuse_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        reject_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         if party_of(self._ledger, account) is None:
-            raise Refused("INVALID_ACCOUNT_ID")
+            raise Rejected("INVALID_ACCOUNT_ID")
         holdings.usable_relationship(self._ledger, token, account)
 
     def _use_allowance(self, token_id: int, owner: int, amount: int) -> None:
@@ -87,7 +87,7 @@ class Moves:
     # SERIALS
 
     def move_serials(self, tokens: Sequence[TokenTransfers]) -> None:
-        """Errors: Refused.
+        """Errors: Rejected.
 
         Checks, in this order, for each serial: its accounts are there, then each is associated, not frozen
         and has KYC; the serial is there; the allowance; its sender owns it.
@@ -100,14 +100,14 @@ class Moves:
     def _move_serial(self, token: Token, nft: NftTransfer) -> None:
         parties = (nft.sender, nft.receiver)
         if any(party_of(self._ledger, party) is None for party in parties):
-            raise Refused("INVALID_ACCOUNT_ID")
+            raise Rejected("INVALID_ACCOUNT_ID")
         for party in parties:
             holdings.usable_relationship(self._ledger, token, party)
         row = self._ledger.nft(token.id, nft.serial_number)
         if row is None or not token.unique:
-            raise Refused("INVALID_NFT_ID")
+            raise Rejected("INVALID_NFT_ID")
         if nft.approved:
             check_nft_allowance(self._ledger, self._spender, token, nft)
-        refuse_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        reject_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
         holdings.move_serial(self._ledger, token, nft.serial_number, nft.receiver)
         self._outcome.nfts.setdefault(token.id, []).append(nft)

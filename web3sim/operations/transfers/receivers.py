@@ -4,7 +4,7 @@ from mirror.core.values.entity_id import LONG_ZERO_PREFIX
 from mirror.core.values.keys import EMPTY_LIST
 from web3sim.engine.interface import AccountKind
 from web3sim.operations import holdings
-from web3sim.operations.refusals import refuse_if, required
+from web3sim.operations.rejections import reject_if, required
 from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
 from web3sim.operations.transfers.checks import party_of
 from web3sim.state.overlay import Overlay
@@ -20,13 +20,13 @@ def with_new_accounts(ledger: Overlay, transfers: Transfers) -> tuple[Transfers,
         address = transfers.missing.get(number)
         if address is None or number in created:
             continue
-        refuse_if(address.startswith(LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
+        reject_if(address.startswith(LONG_ZERO_PREFIX), "INVALID_ALIAS_KEY")
         # The account has no key yet.
         account = ledger.add_entity(
             AccountKind.ACCOUNT, address, key=EMPTY_LIST, max_automatic_associations=holdings.UNLIMITED
         )
         created[number] = account.id
-    refuse_if(len(created) < len(transfers.missing), "INVALID_ACCOUNT_ID")
+    reject_if(len(created) < len(transfers.missing), "INVALID_ACCOUNT_ID")
     return (transfers.renamed(created) if created else transfers), frozenset(created.values())
 
 
@@ -50,12 +50,12 @@ def _associate(ledger: Overlay, token: Token, account_id: int, outcome: Outcome)
     account = required(party_of(ledger, account_id), "INVALID_ACCOUNT_ID")
     relationship = ledger.relationship(token, account_id)
     if relationship is not None:
-        refuse_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
+        reject_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
         return
-    refuse_if(not account.max_automatic_associations, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    refuse_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-    refuse_if(token.kyc_key, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-    refuse_if(token.freeze_key and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
+    reject_if(not account.max_automatic_associations, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    reject_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+    reject_if(token.kyc_key, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    reject_if(token.freeze_key and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
     holdings.add_relationship(ledger, holdings.new_relationship(token, account_id, automatic=True))
     outcome.associations += 1
 
@@ -68,4 +68,4 @@ def check_nft_allowance(ledger: Overlay, spender: int | None, token: Token, nft:
         and row is not None
         and (ledger.approved_for_all(token.id, nft.sender, spender) or row.spender == spender)
     )
-    refuse_if(not is_approved, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    reject_if(not is_approved, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")

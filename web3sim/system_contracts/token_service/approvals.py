@@ -4,7 +4,7 @@ from typing import Any
 
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import account_number
-from web3sim.operations.refusals import Refusal, Refused
+from web3sim.operations.rejections import Rejected, Rejection
 from web3sim.operations.tokens.allowances import approve_for_all, approve_serial, approve_units
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation
@@ -42,9 +42,9 @@ def erc_approve(invocation: Invocation, token: Address, spender: Address, number
     try:
         approve_nft(invocation, token, spender, number)
         return None
-    except Refused as refused:
+    except Rejected as refused:
         not_owner = refused.code == _NOT_OWNER
-        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO" if not_owner else refused.code) from None
+        raise Rejected("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO" if not_owner else refused.code) from None
 
 
 def erc_set_approval_for_all(
@@ -57,10 +57,10 @@ def erc_set_approval_for_all(
 def _approve_for_all(
     invocation: Invocation, token: Address, operator: Address, approved: Any, answered: tuple[str, ...]
 ) -> None:
-    """Some refusals are answered by their code, all others revert. Errors: Refused."""
+    """Some refusals are answered by their code, all others revert. Errors: Rejected."""
     sender = invocation.sender()
     try:
         approval = approve_for_all(invocation.ledger, sender, token, operator, approved=approved)
-    except Refused as refused:
-        raise Refused(refused.code, Refusal.CODE if refused.code in answered else None) from None
+    except Rejected as refused:
+        raise Rejected(refused.code, Rejection.CODE if refused.code in answered else None) from None
     log_approval_for_all(invocation, approval, approved=approved)

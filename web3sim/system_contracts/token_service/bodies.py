@@ -21,7 +21,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
 from web3sim.operations.holdings import account_number, account_of, collect_fee, token_address
-from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.signatures import contract_key, message_id, signing_key
 from web3sim.operations.tokens.create import KEYS, create_token
 from web3sim.operations.tokens.update import update_fees, update_token
@@ -51,15 +51,15 @@ def create(invocation: Invocation, message: Any) -> bytes:
     """Create the token of a message and return its address; the caller pays the fee.
 
     Checks, in this order: the value of the call, symbol and treasury, then as the ledger does. Errors:
-    Refused, InvalidArguments.
+    Rejected, InvalidArguments.
     """
     body, ledger = message.tokenCreation, invocation.ledger
     _take_fee(invocation, prices.TOKEN_CREATE_WITH_FEES if body.custom_fees else prices.TOKEN_CREATE)
     check_creation(ledger, body)
     try:
         return ledger.address_of(create_token(ledger, body, _seconds(ledger), invocation.sender_id).id)
-    except Refused as refused:
-        raise Refused(refused.code, refused.refusal or Refusal.WORD) from None
+    except Rejected as refused:
+        raise Rejected(refused.code, refused.rejection or Rejection.WORD) from None
 
 
 def _seconds(ledger: Overlay) -> int:
@@ -67,20 +67,20 @@ def _seconds(ledger: Overlay) -> int:
 
 
 def check_creation(ledger: Overlay, body: Any) -> None:
-    """Errors: Refused, without a symbol or treasury; InvalidArguments, if no number is the treasury's."""
-    refuse_if(not body.symbol, "MISSING_TOKEN_SYMBOL", Refusal.TEXT)
+    """Errors: Rejected, without a symbol or treasury; InvalidArguments, if no number is the treasury's."""
+    reject_if(not body.symbol, "MISSING_TOKEN_SYMBOL", Rejection.TEXT)
     treasury = entity_id.from_account(body.treasury)
     if not treasury:
         raise InvalidArguments("the treasury has no number")
-    refuse_if(account_of(ledger, treasury) is None, "INVALID_ACCOUNT_ID", Refusal.TEXT)
+    reject_if(account_of(ledger, treasury) is None, "INVALID_ACCOUNT_ID", Rejection.TEXT)
 
 
 def _take_fee(invocation: Invocation, price: int) -> None:
-    """Charge the fee with a fifth on it, without what the gas pays. Errors: Refused."""
+    """Charge the fee with a fifth on it, without what the gas pays. Errors: Rejected."""
     call, ledger = invocation.call, invocation.ledger
     fee = invocation.prices.tinybars(price)
     fee = max(fee + fee // 5 - CREATION_GAS * invocation.prices.gas, 0)
-    refuse_if(call.value < fee, "INSUFFICIENT_TX_FEE")
+    reject_if(call.value < fee, "INSUFFICIENT_TX_FEE")
     # By address: the sender may exist by the request's overrides alone.
     ledger.journal.set_balance(call.sender, ledger.journal.get_balance(call.sender) - fee)
     collect_fee(ledger, fee)
@@ -123,7 +123,7 @@ def _creation(
 
 
 def update(invocation: Invocation, message: Any) -> None:
-    """Change the token of a message. Errors: Refused."""
+    """Change the token of a message. Errors: Rejected."""
     ledger = invocation.ledger
     update_token(ledger, message.tokenUpdate, _seconds(ledger), invocation.sender_id)
 
@@ -157,7 +157,7 @@ def change_of_keys(invocation: Invocation, token: bytes, token_keys: Any) -> Any
 
 def fee_limits(invocation: Invocation, token: bytes, first: Sequence[Any], second: Sequence[Any]) -> None:
     too_many = len(first) + len(second) > 10
-    refuse_if(too_many, "CUSTOM_FEES_LIST_TOO_LONG")
+    reject_if(too_many, "CUSTOM_FEES_LIST_TOO_LONG")
 
 
 def update_fungible_fees(invocation: Invocation, token: bytes, fixed: Any, fractional: Any) -> None:

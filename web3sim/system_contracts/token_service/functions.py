@@ -10,7 +10,7 @@ from typing import Any
 
 from web3sim.engine.interface import ZERO_ADDRESS
 from web3sim.operations.prices import AIRDROP, APPROVE, ASSOCIATE, MINT_SERIAL, TOKEN_OPERATION
-from web3sim.operations.refusals import Refusal
+from web3sim.operations.rejections import Rejection
 from web3sim.operations.tokens import status, supply
 from web3sim.operations.tokens.airdrops import cancel, claim
 from web3sim.operations.tokens.reject import reject
@@ -133,7 +133,7 @@ _ASSOCIATIONS = (
 
 # TRANSFERS, APPROVALS AND AIRDROPS
 
-_APPROVAL = _WRITE | {"gas": _APPROVE, "refusal": Refusal.WORD}
+_APPROVAL = _WRITE | {"gas": _APPROVE, "rejection": Rejection.WORD}
 _TRANSFERS = (
     *alike(
         {
@@ -235,7 +235,7 @@ _CREATIONS_AND_CHANGES = (
 # VIEWS
 
 _VIEWS = (
-    Function("isToken(address)", views.is_token, "(int32,bool)", static_refusal=Refusal.CODE),
+    Function("isToken(address)", views.is_token, "(int32,bool)", static_rejection=Rejection.CODE),
     Function("getTokenType(address)", of_token(lambda call, token: int(token.unique)), "(int32,int32)"),
     Function("isFrozen(address,address)", of_token(views.frozen), "(int32,bool)"),
     *alike(
@@ -271,23 +271,23 @@ _VIEWS = (
         "getApproved(address,uint256)",
         of_token(views.approved),
         "(int32,address)",
-        refusal=Refusal.TEXT,
+        rejection=Rejection.TEXT,
         only_direct=True,
     ),
     Function(
         "isApprovedForAll(address,address,address)",
         of_token(views.approved_for_all),
         "(int64,bool)",
-        refusal=Refusal.TEXT,
+        rejection=Rejection.TEXT,
     ),
 )
 
 
 # AT THE ADDRESS OF A TOKEN
 
-_ERC: Any = {"has_code": False, "refusal": Refusal.TEXT}
+_ERC: Any = {"has_code": False, "rejection": Rejection.TEXT}
 _ERC_VIEW = _ERC | {"needs_target": True}
-_ERC_WRITE = _ERC | {"returns": "(bool)", "writes": True, "refusal": Refusal.WORD}
+_ERC_WRITE = _ERC | {"returns": "(bool)", "writes": True, "rejection": Rejection.WORD}
 _AT_TOKEN = (
     Function("name()", of_token(lambda call, token: token.name), "(string)", **_ERC_VIEW),
     Function("symbol()", of_token(lambda call, token: token.symbol), "(string)", **_ERC_VIEW),

@@ -8,7 +8,7 @@ from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.crypto_transfer import crypto_transfer, price
 from web3sim.operations.holdings import account_number, existing_account, owner_of, pay_fee, token_address
 from web3sim.operations.prices import AIRDROP, ASSOCIATE
-from web3sim.operations.refusals import Refusal, Refused, refuse_if
+from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.tokens.airdrops import MAX_PENDING_IDS, PendingId, airdrop
 from web3sim.operations.tokens.reject import reject
 from web3sim.operations.transfers.body import (
@@ -93,9 +93,9 @@ class _Body:
 
 
 def _transfer(invocation: Invocation, transfers: Transfers) -> None:
-    """Carry out a transfer for its price, and that of the associations that it makes. Errors: Refused."""
+    """Carry out a transfer for its price, and that of the associations that it makes. Errors: Rejected."""
     invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
-    refuse_if(credits_system_account(transfers), "INVALID_RECEIVING_NODE_ACCOUNT", Refusal.WORD)
+    reject_if(credits_system_account(transfers), "INVALID_RECEIVING_NODE_ACCOUNT", Rejection.WORD)
     outcome = crypto_transfer(invocation.ledger, invocation.sender_id, transfers)
     invocation.more_gas += outcome.associations * invocation.prices.gas_of(ASSOCIATE)
     log_outcome(invocation, outcome)
@@ -184,7 +184,7 @@ def called_token(invocation: Invocation, address: Address, serial: int | None = 
     invocation.ledger.load_token(address, serial)
     try:
         return invocation.token(address)
-    except Refused:
+    except Rejected:
         raise InvalidArguments("there is no such token") from None
 
 
@@ -234,7 +234,7 @@ def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     """Refuse too many units or serials, then receivers of the network itself or without a number."""
     units, nfts = (sum(len(each[kind]) for each in lists) for kind in (1, 2))
     too_many = units > MAX_UNIT_ADJUSTMENTS or nfts > MAX_NFTS
-    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    reject_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     credited = [
         *(address for _, units, _ in lists for address, amount, _ in units if amount > 0),
         *(receiver for _, _, nfts in lists for _, receiver, _, _ in nfts),
@@ -243,7 +243,7 @@ def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     for address in credited:
         number = account_number(invocation.ledger, address)
         reserved = number is not None and entity_id.decode(number)[2] <= _LAST_RESERVED_ACCOUNT
-        refuse_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT")
+        reject_if(reserved, "INVALID_RECEIVING_NODE_ACCOUNT")
 
 
 def airdrop_tokens(invocation: Invocation, lists: Any) -> None:
@@ -265,7 +265,7 @@ PendingOperation = Callable[[Overlay, Sequence[PendingId]], None]
 
 def pending_limits(invocation: Invocation, structs: Sequence[Any]) -> None:
     too_many = len(structs) > MAX_PENDING_IDS
-    refuse_if(too_many, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
+    reject_if(too_many, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
     for _, _, token, _ in structs:
         invocation.token(token_address(token))
 
@@ -315,7 +315,7 @@ def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[.
 
 def reject_limits(invocation: Invocation, owner: Address, tokens: Sequence[Any], nfts: Sequence[Any]) -> None:
     too_many = len(tokens) + len(nfts) > _MAX_REJECTIONS
-    refuse_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    reject_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
 
 
 def reject_called_token(invocation: Invocation, token: Address) -> None:

@@ -10,7 +10,7 @@ from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.values import entity_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import KYC_GRANTED, existing_account, has_kyc, is_frozen, owner_of
-from web3sim.operations.refusals import Refusal, Refused, refuse_if, required
+from web3sim.operations.rejections import Rejected, Rejection, reject_if, required
 from web3sim.state.tables.rows import Nft, Relationship, Token
 from web3sim.system_contracts.abi import InvalidArguments
 from web3sim.system_contracts.functions import Invocation
@@ -39,9 +39,9 @@ def of_token(view: View, *, free_when_static: bool = False) -> View:
     def function(invocation: Invocation, token: Address, *arguments: Any) -> Any:
         try:
             return view(invocation, invocation.token(token), *arguments)
-        except Refused as refused:
+        except Rejected as refused:
             if free_when_static and invocation.call.static:
-                raise Refused(refused.code, Refusal.FREE_TEXT) from None
+                raise Rejected(refused.code, Rejection.FREE_TEXT) from None
             raise
 
     return function
@@ -72,8 +72,8 @@ def custom_fees(invocation: Invocation, address: Address) -> tuple[Any, ...]:
     """An unknown token has none."""
     try:
         token = _loaded(invocation, address)
-    except Refused as refused:
-        refuse_if(not invocation.call.static, refused.code)
+    except Rejected as refused:
+        reject_if(not invocation.call.static, refused.code)
         return [], [], []
     return fee_structs(invocation.ledger, invocation.ledger.custom_fees(token.id))
 
@@ -82,7 +82,7 @@ def custom_fees(invocation: Invocation, address: Address) -> tuple[Any, ...]:
 
 
 def _relationship(invocation: Invocation, token: Token, address: Address) -> Relationship | None:
-    """Errors: Refused, if the account is unknown."""
+    """Errors: Rejected, if the account is unknown."""
     return invocation.ledger.relationship(token, existing_account(invocation.ledger, address).id)
 
 
@@ -109,7 +109,7 @@ def is_associated(invocation: Invocation, token: Token) -> bool:
 def _loaded(invocation: Invocation, address: Address, serial_number: int | None = None) -> Token:
     """Read a token and the rest of its structs in one statement, and their accounts in another.
 
-    Errors: Refused.
+    Errors: Rejected.
     """
     ledger = invocation.ledger
     ledger.load_token(address, serial_number)
@@ -135,7 +135,7 @@ def unique_info(invocation: Invocation, address: Address, serial_number: int) ->
     if nft is not None:
         return ((token_info(ledger, token), *nft_info(ledger, token, serial_number, nft)),)
     nothing = serial_number, entity_id.long_zero(token.treasury_account_id), 0, b"", ZERO_ADDRESS
-    raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER", results=((token_info(ledger, token), *nothing),))
+    raise Rejected("INVALID_TOKEN_NFT_SERIAL_NUMBER", results=((token_info(ledger, token), *nothing),))
 
 
 # ERC-20
@@ -165,11 +165,11 @@ def allowance(invocation: Invocation, address: Address, owner_at: Address, spend
     token = ledger.known_token_at(address)
     if token is None or token.unique:
         invocation.leaves_child = token is None
-        refuse_if(invocation.call.static, "INVALID_TOKEN_ID", Refusal.TEXT)
+        reject_if(invocation.call.static, "INVALID_TOKEN_ID", Rejection.TEXT)
         return 0
     owner, spender = _accounts(invocation, owner_at, spender_at)
     if owner is None:
-        raise Refused("INVALID_ALLOWANCE_OWNER_ID", Refusal.TEXT)
+        raise Rejected("INVALID_ALLOWANCE_OWNER_ID", Rejection.TEXT)
     return 0 if spender is None else _amount(ledger.token_allowance(token.id, owner, spender))
 
 
@@ -197,7 +197,7 @@ def owner(invocation: Invocation, token: Token, serial_number: int) -> Address:
         raise InvalidArguments("a fungible token has no serials")
     nft = _nft(invocation, token, serial_number)
     if nft is None:
-        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER", Refusal.WORD)
+        raise Rejected("INVALID_TOKEN_NFT_SERIAL_NUMBER", Rejection.WORD)
     return required(invocation.ledger.entity(owner_of(token, nft)), "INVALID_ACCOUNT_ID").address
 
 
@@ -213,13 +213,13 @@ def approved(invocation: Invocation, token: Token, serial_number: int) -> Addres
     nft = _nft(invocation, token, serial_number)
     if nft is None:
         wrong_token = invocation.call.static and not token.unique
-        raise Refused("INVALID_TOKEN_ID" if wrong_token else "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        raise Rejected("INVALID_TOKEN_ID" if wrong_token else "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     return invocation.ledger.address_of(nft.spender) if nft.spender else ZERO_ADDRESS
 
 
 def approved_for_all(invocation: Invocation, token: Token, owner: Address, operator: Address) -> bool:
     """An unknown account approves and is approved for nothing."""
-    refuse_if(not token.unique, "INVALID_TOKEN_ID")
+    reject_if(not token.unique, "INVALID_TOKEN_ID")
     owner_id, operator_id = _accounts(invocation, owner, operator)
     if owner_id is None or operator_id is None:
         return False

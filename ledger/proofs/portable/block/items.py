@@ -89,7 +89,7 @@ def match_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result: by
         return False
     try:
         verify_proof.check_numbers(list(signed), list(outputs), result)
-    except (verify_proof.Refused, TypeError):
+    except (verify_proof.Rejected, TypeError):
         # TypeError: a field has a number where a message should be.
         return False
     return True

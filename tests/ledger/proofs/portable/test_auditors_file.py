@@ -12,7 +12,7 @@ import pytest
 from ledger.proofs.portable.block.verify import verify
 from ledger.proofs.portable.document import NotProved
 from ledger.proofs.threshold import identity, verify_proof
-from ledger.proofs.threshold.verify_proof import Refused
+from ledger.proofs.threshold.verify_proof import Rejected
 from tests.ledger.proofs.portable.block_proofs import KNOWN, NODES, block_of, proof_of
 from tests.ledger.proofs.portable.changes import flipped, values_of
 from tests.ledger.stream.block.blocks import BlockStream
@@ -64,7 +64,7 @@ def test_what_the_project_refuses_the_file_refuses(documents: Any, part: str) ->
         wrong = flipped(document, path, choose)
         with pytest.raises(NotProved):
             verify(wrong, KNOWN)
-        with pytest.raises((Refused, ValueError)):
+        with pytest.raises((Rejected, ValueError)):
             verify_proof.verify(wrong, PUBLICATION)
 
 

@@ -5,7 +5,7 @@ from py_arkworks_bls12381 import G1Point, G2Point
 
 from ledger.proofs.threshold import bn254, threshold, verify_proof
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity, WrongSignature
-from ledger.proofs.threshold.verify_proof import Refused, key_parts, read
+from ledger.proofs.threshold.verify_proof import Rejected, key_parts, read
 from mirror.demo.streams.threshold_signer import ThresholdSigner, g1_bytes, g2_bytes
 
 # The field of coordinates of BLS12-381.
@@ -49,7 +49,7 @@ def coordinates(*numbers: int) -> bytes:
     ],
 )
 def test_points_of_the_first_group_have_one_encoding(data):
-    with pytest.raises((Refused, ValueError)):
+    with pytest.raises((Rejected, ValueError)):
         read(data, "1")
 
 
@@ -65,7 +65,7 @@ def test_points_of_the_first_group_have_one_encoding(data):
     ],
 )
 def test_points_of_the_second_group_have_one_encoding(data):
-    with pytest.raises((Refused, ValueError)):
+    with pytest.raises((Rejected, ValueError)):
         read(data, "2")
 
 
@@ -78,7 +78,7 @@ def test_infinity_is_a_point_of_both_groups():
 def test_a_key_has_a_power_of_two_of_slots(slots):
     key = SIGNER.sign(MESSAGE)[: verify_proof.KEY]
 
-    with pytest.raises(Refused, match=f"has {slots} slots"):
+    with pytest.raises(Rejected, match=f"has {slots} slots"):
         key_parts(slots.to_bytes(8, "little") + key[8:])
 
 

@@ -247,6 +247,6 @@ def _key_outcome(data: bytes) -> Outcome:
     signature = SIGNER.sign(MESSAGE)
     try:
         threshold._check(verify_proof.key_parts(data), MESSAGE, signature[verify_proof.KEY : -192])
-    except (verify_proof.Refused, ValueError):
+    except (verify_proof.Rejected, ValueError):
         return Outcome.REFUSED
     raise AssertionError("another key holds")

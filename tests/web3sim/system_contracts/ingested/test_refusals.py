@@ -9,7 +9,7 @@ from tests.web3sim.system_contracts.calls import run
 from tests.web3sim.system_contracts.ingested.case import Case
 from tests.web3sim.system_contracts.ingested.comparison import CaseStream, call_data, prepared
 from tests.web3sim.system_contracts.ingested.numbers import DISTANCE
-from tests.web3sim.system_contracts.ingested.refusals import CHANGES, CODE, TEXT, VIEWS, WORD, Refusal
+from tests.web3sim.system_contracts.ingested.refusals import CHANGES, CODE, TEXT, VIEWS, WORD, Rejection
 from tests.web3sim.system_contracts.ingested.test_as_ingested import CASES
 from tests.web3sim.system_contracts.ingested.test_callers import by_contract, target_of
 from web3sim.engine.interface import Status
@@ -35,8 +35,8 @@ def _told(outcome: Outcome) -> tuple[str, str]:
     return TEXT, outcome.output.decode()
 
 
-def _wrong(refusal: Refusal, at: int) -> list[str]:
-    case, expected = refusal.case, (refusal.form, refusal.code)
+def _wrong(rejection: Rejection, at: int) -> list[str]:
+    case, expected = rejection.case, (rejection.form, rejection.code)
     sender, to, data = long_zero(case.sender + at), target_of(case, at), call_data(case, at)
     direct = run(current(), to, data, sender=case.sender + at, gas=10**7)
     step = Step(to, data)
@@ -45,7 +45,7 @@ def _wrong(refusal: Refusal, at: int) -> list[str]:
         *(Step(sender, listed([step], reverts=True), gas=10**8), step),
     )
     # Who calls sees no bytes of a revert, unless it is the request and calls the service itself.
-    seen = expected if refusal.form == CODE else (TEXT, "")
+    seen = expected if rejection.form == CODE else (TEXT, "")
     in_static = (CODE, "SUCCESS") if case.signature.startswith("getTokenCustomFees") else (TEXT, "")
     found = {
         "directly": (
@@ -62,19 +62,19 @@ def _wrong(refusal: Refusal, at: int) -> list[str]:
 
 @pytest.mark.usefixtures("ledger_tables")
 def test_every_refusal_has_its_code() -> None:
-    placed = prepared([refusal.case for refusal in _REFUSALS], CaseStream())
+    placed = prepared([rejection.case for rejection in _REFUSALS], CaseStream())
 
     found = {
-        f"{refusal.case.signature} {refusal.code}": wrong
-        for refusal, (_, at) in zip(_REFUSALS, placed, strict=True)
-        if (wrong := _wrong(refusal, at))
+        f"{rejection.case.signature} {rejection.code}": wrong
+        for rejection, (_, at) in zip(_REFUSALS, placed, strict=True)
+        if (wrong := _wrong(rejection, at))
     }
 
     assert found == {}
 
 
 def test_the_codes_that_are_used_most_are_among_them() -> None:
-    assert {NAMES[code] for code in _MAX_USED} <= {refusal.code for refusal in _REFUSALS}
+    assert {NAMES[code] for code in _MAX_USED} <= {rejection.code for rejection in _REFUSALS}
 
 
 def _code_without(case: Case) -> str:

@@ -11,7 +11,7 @@ from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, SERVICE, data_of, run, words
 from tests.web3sim.system_contracts.scripts import Outcome, Step, outcomes, script
 from web3sim.engine.interface import CallResult, Status
-from web3sim.operations.refusals import Refusal
+from web3sim.operations.rejections import Rejection
 from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service.functions import FUNCTIONS
 
@@ -60,7 +60,7 @@ def people(build: Build) -> None:
 def explicit(signature: str, *values: int | bytes, **options: Any) -> str:
     """Return the code that a function of the service answers, or with which it reverts where it does."""
     result = run(current(), SERVICE, data_of(signature, *values), **options)
-    reverts = FUNCTIONS[selector_of(signature)].refusal is Refusal.WORD
+    reverts = FUNCTIONS[selector_of(signature)].rejection is Rejection.WORD
     return answered(result, () if not reverts else _ANSWERED.get(signature, ("SUCCESS",)))
 
 

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 _NUMBERS = {name: number for number, name in NAMES.items()}
 
 
-class Refusal(Enum):
+class Rejection(Enum):
     """What becomes of a call of a system contract whose operation is rejected."""
 
     CODE = "code"
@@ -22,16 +22,16 @@ class Refusal(Enum):
     HALT = "halts"
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """A rejected operation, by the name of a response code.
 
-    Without `refusal` that of the function counts; `results` are what it answers with its code.
+    Without `rejection` that of the function counts; `results` are what it answers with its code.
     """
 
     def __init__(
-        self, code: str, refusal: Refusal | None = None, results: tuple[Any, ...] | None = None
+        self, code: str, rejection: Rejection | None = None, results: tuple[Any, ...] | None = None
     ) -> None:
-        self.code, self.refusal, self.results = code, refusal, results
+        self.code, self.rejection, self.results = code, rejection, results
         super().__init__(code)
 
     @property
@@ -39,14 +39,14 @@ class Refused(Exception):
         return _NUMBERS[self.code]
 
 
-def refuse_if(condition: object, code: str, refusal: Refusal | None = None) -> None:
-    """Errors: Refused, if the condition holds."""
+def reject_if(condition: object, code: str, rejection: Rejection | None = None) -> None:
+    """Errors: Rejected, if the condition holds."""
     if condition:
-        raise Refused(code, refusal)
+        raise Rejected(code, rejection)
 
 
 def required(value: Value | None, code: str) -> Value:
-    """Return a value that must exist. Errors: Refused, if it is None."""
+    """Return a value that must exist. Errors: Rejected, if it is None."""
     if value is None:
-        raise Refused(code)
+        raise Rejected(code)
     return value
