@@ -162,7 +162,7 @@ class _Simulation:
         self._state: StateReader = OverriddenState(state, call.overrides) if call.overrides else state
         checks_balance = _checks_balance(call)
         if not checks_balance:
-            state.least_balance = config.value("web3.evm.minimumAccountBalance")
+            state.min_balance = config.value("web3.evm.minimumAccountBalance")
         others = [call.sender or TREASURY_ADDRESS, *(each.address for each in call.overrides)]
         if call.to is not None and not self._creates:
             state.begin(call.to, others)
@@ -179,7 +179,7 @@ class _Simulation:
         needed = call.value + call.gas * self._price
         if checks_balance and payer.balance < needed:
             raise _Rejected(_named(_INSUFFICIENT_BALANCE))
-        self._balance = max(payer.balance, state.least_balance, needed)
+        self._balance = max(payer.balance, state.min_balance, needed)
         if self._creates and not call.data:
             raise _Rejected(_named("CONTRACT_BYTECODE_EMPTY"))
         self._system = NetworkContracts(state, the_prices)

@@ -47,14 +47,14 @@ class Accounts:
 
     # READING
 
-    def before(self, address: Address) -> AccountRecord | None:
+    def original(self, address: Address) -> AccountRecord | None:
         """The account as it was before the call; None when there was none."""
         try:
             return self._records[address]
         except KeyError:
             return self._load(address)
 
-    def present(self, address: Address) -> AccountRecord | None:
+    def current(self, address: Address) -> AccountRecord | None:
         """Return what a system contract has added at an address, else the account before the call."""
         try:
             return self._added.get(address) or self._records[address]
@@ -104,7 +104,7 @@ class Accounts:
     def checkpoint(self) -> int:
         return len(self._undo)
 
-    def go_back(self, checkpoint: int) -> None:
+    def revert_to(self, checkpoint: int) -> None:
         undo = self._undo
         for _ in range(len(undo) - checkpoint):
             entries, key, value = undo.pop()
@@ -145,7 +145,7 @@ class Accounts:
 
     def _load_slot(self, address: Address, slot: int) -> int:
         if slot not in self._slots_before[address]:
-            missing = self.before(address) is None
+            missing = self.original(address) is None
             self._slots_before[address][slot] = 0 if missing else self._reader.slot(address, slot)
         value = 0 if address in self._wiped else self._slots_before[address][slot]
         self._slots[address][slot] = value
@@ -189,10 +189,10 @@ class Accounts:
 
     def fund(self, address: Address) -> None:
         """Raise the balance of an account to its least balance, the first time that the call loads it."""
-        record = self.before(address)
-        if record is not None and record.least_balance and address not in self._funded:
+        record = self.original(address)
+        if record is not None and record.min_balance and address not in self._funded:
             self._set(self._funded, address, True)
-            self.set_balance(address, max(self._balances[address], record.least_balance))
+            self.set_balance(address, max(self._balances[address], record.min_balance))
 
     def get_nonce(self, address: Address) -> int:
         self._ensure_loaded(address)

@@ -26,7 +26,7 @@ from eth_typing import Address
 
 from web3sim.engine import interface
 from web3sim.engine.code import Code
-from web3sim.engine.halts import ExceptionalHalt, halt_of
+from web3sim.engine.halts import ExceptionalHalt, get_halt
 from web3sim.engine.precompiles import PRECOMPILES
 from web3sim.engine.state import EngineState
 from web3sim.engine.tracing import Sampler, run_traced
@@ -98,11 +98,11 @@ class EngineComputation(CancunComputation):
         with computation:
             if message.is_create:
                 computation.contracts_created.append(message.storage_address)
-            if not computation.answer_without_code():
+            if not computation.run_precompiled():
                 computation.run_code()
         return computation
 
-    def answer_without_code(self) -> bool:
+    def run_precompiled(self) -> bool:
         """Run the precompiled contract at the code address; False when none is there."""
         precompile = None if self.msg.is_create else self.precompiles.get(self.msg.code_address)
         if precompile is None:
@@ -173,7 +173,7 @@ class EngineComputation(CancunComputation):
             frame: EngineComputation = apply(state, message, transaction_context, parent)  # type: ignore[assignment]
         except VMError as error:
             tracer.frame_end(
-                interface.FrameEnd(message.depth, interface.Status.HALT, halt_of(error), b"", message.gas)
+                interface.FrameEnd(message.depth, interface.Status.HALT, get_halt(error), b"", message.gas)
             )
             raise
         status, halt = frame.status()
@@ -186,18 +186,18 @@ class EngineComputation(CancunComputation):
     def frame_start(cls, state: EngineState, message: MessageAPI) -> interface.FrameStart:
         return interface.FrameStart(
             depth=message.depth,
-            kind=state.opening,
+            operation=state.opening_operation,
             sender=message.sender,
             recipient=message.storage_address,
             code_address=message.storage_address if message.is_create else message.code_address,
             value=message.value,
             gas=message.gas,
             data=message.code if message.is_create else message.data_as_bytes,
-            precompile=not message.is_create and cls.answers_without_code(state, message.code_address),
+            precompile=not message.is_create and cls.is_precompiled(state, message.code_address),
         )
 
     @classmethod
-    def answers_without_code(cls, state: EngineState, address: Address) -> bool:
+    def is_precompiled(cls, state: EngineState, address: Address) -> bool:
         return address in cls.get_precompiles()
 
     def status(self) -> tuple[interface.Status, interface.Halt | None]:
@@ -205,7 +205,7 @@ class EngineComputation(CancunComputation):
             return interface.Status.SUCCESS, None
         if isinstance(self.error, Revert):
             return interface.Status.REVERT, None
-        return interface.Status.HALT, halt_of(self.error)
+        return interface.Status.HALT, get_halt(self.error)
 
     def result_data(self) -> bytes:
         """Return the data that the frame returned or reverted with; nothing after a halt."""

@@ -28,7 +28,7 @@ class ExceptionalHalt(VMError):
         self.ends_call = ends_call
 
 
-def halt_of(error: VMError) -> Halt:
+def get_halt(error: VMError) -> Halt:
     """Return why a frame halted. Errors: TypeError for a revert, which is no halt."""
     if isinstance(error, exceptions.Revert):
         raise TypeError("A revert is not a halt.")

@@ -63,7 +63,7 @@ class AccountKind(Enum):
 class AccountRecord(NamedTuple):
     """An account as the EVM sees it before the call. `entity_id` is encoded; None in the ethereum profile.
 
-    Once the call loads the account (`Journal.fund`), its balance is at least `least_balance`.
+    Once the call loads the account (`Journal.fund`), its balance is at least `min_balance`.
     """
 
     balance: int = 0
@@ -72,7 +72,7 @@ class AccountRecord(NamedTuple):
     kind: AccountKind = AccountKind.ACCOUNT
     entity_id: int | None = None
     receiver_signature_required: bool = False
-    least_balance: int = 0
+    min_balance: int = 0
 
 
 # CODE DELEGATIONS (EIP-7702): the code of an account that runs the code of another address.
@@ -86,7 +86,7 @@ def delegation_to(address: Address) -> bytes:
     return _DELEGATION + address
 
 
-def delegate_of(code: bytes) -> Address | None:
+def get_delegate(code: bytes) -> Address | None:
     """Return the address that code delegates to; None for other code."""
     if len(code) != _DELEGATION_LENGTH or not code.startswith(_DELEGATION):
         return None
@@ -187,10 +187,10 @@ class Journal(Protocol):
     A frame that reverts, or going back to a checkpoint, undoes the later changes.
     """
 
-    def before(self, address: Address) -> AccountRecord | None:
+    def original(self, address: Address) -> AccountRecord | None:
         """Return the account at an address before the call."""
 
-    def present(self, address: Address) -> AccountRecord | None:
+    def current(self, address: Address) -> AccountRecord | None:
         """Return the same, or what a system contract has added there since."""
 
     def account_exists(self, address: Address) -> bool: ...
@@ -215,7 +215,7 @@ class Journal(Protocol):
 
     def checkpoint(self) -> int: ...
 
-    def go_back(self, checkpoint: int) -> None: ...
+    def revert_to(self, checkpoint: int) -> None: ...
 
 
 class SystemCall(NamedTuple):
@@ -272,13 +272,13 @@ class SystemContracts(Protocol):
     def creation_gas(self) -> int:
         """The gas of an account that is created where value is sent to an address of its own."""
 
-    def at(self, address: Address) -> bool:
+    def is_system_contract(self, address: Address) -> bool:
         """Return whether there is a system contract at an address."""
 
     def proxied(self, address: Address) -> AccountKind | None:
         """Return the kind of accounts whose code may delegate to a system contract; None if all code may."""
 
-    def takes_value(self, address: Address, selector: bytes) -> bool:
+    def accepts_value(self, address: Address, selector: bytes) -> bool:
         """Return whether a function takes value: the fee of a token."""
 
     def account_code(self, address: Address, data: bytes) -> bytes:
@@ -299,10 +299,10 @@ class SystemContracts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FrameStart:
-    """`kind` is the operation that opened the frame, such as DELEGATECALL; outermost: CALL or CREATE."""
+    """`operation` is the one that opened the frame, such as DELEGATECALL; outermost: CALL or CREATE."""
 
     depth: int
-    kind: str
+    operation: str
     sender: Address
     recipient: Address
     code_address: Address
@@ -345,9 +345,9 @@ class Step:
 
 
 class Tracer(Protocol):
-    wants_stack: bool
-    wants_memory: bool
-    wants_storage: bool
+    trace_stack: bool
+    trace_memory: bool
+    trace_storage: bool
 
     def frame_start(self, frame: FrameStart) -> None: ...
     def step(self, step: Step) -> None: ...

@@ -39,12 +39,12 @@ class _Native:
     """The EVM revm, created once, not for each message, and replaced after many, as it grows with each."""
 
     def __init__(self) -> None:
-        self._evm, self._left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
+        self._evm, self._messages_left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
 
     def answer(self, number: int, data: bytes) -> bytes:
-        if not self._left:
-            self._evm, self._left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
-        self._left -= 1
+        if not self._messages_left:
+            self._evm, self._messages_left = pyrevm.EVM(spec_id="CANCUN"), _NATIVE_MESSAGES
+        self._messages_left -= 1
         try:
             answer = self._evm.message_call(_SENDER, _NATIVE_ADDRESSES[number], calldata=data, is_static=True)
         except RuntimeError as error:
@@ -109,13 +109,13 @@ def _modexp_size(data: bytes | memoryview) -> int:
 def priced(
     gas: Callable[[bytes], int],
     answer: Callable[[bytes], bytes],
-    most: int | Callable[[bytes | memoryview], int] | None = None,
+    max_bytes: int | Callable[[bytes | memoryview], int] | None = None,
 ) -> Precompile:
-    """Only `most` bytes of the data are read: the price does not depend on the others."""
+    """Only `max_bytes` bytes of the data are read: the price does not depend on the others."""
 
     def precompile(computation: ComputationAPI) -> ComputationAPI:
         data: Any = computation.msg.data
-        data = bytes(data[: most(data) if callable(most) else most])
+        data = bytes(data[: max_bytes(data) if callable(max_bytes) else max_bytes])
         computation.consume_gas(gas(data), reason="precompile")
         computation.output = answer(data)
         return computation

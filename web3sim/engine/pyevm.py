@@ -10,7 +10,7 @@ from eth.vm.message import Message
 from eth_typing import Address
 
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.halts import halt_of
+from web3sim.engine.halts import get_halt
 from web3sim.engine.interface import (
     BlockEnvironment,
     CallRequest,
@@ -26,7 +26,7 @@ from web3sim.engine.interface import (
 )
 from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
-from web3sim.engine.ledger.older_versions import computation_of
+from web3sim.engine.ledger.older_versions import older_computation
 from web3sim.engine.ledger.prague import VERSIONS, prague
 from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.state import EngineState
@@ -55,14 +55,14 @@ class PlainEngine:
     ) -> CallResult:
         intrinsic = intrinsic_gas(request.data, creates=request.to is None)
         is_ledger = request.profile is Profile.LEDGER
-        is_newer = is_ledger and request.version >= V070
-        least = floor_gas(request.data, request.version) if is_newer else 0
-        if request.gas < max(intrinsic, least):
+        has_floor = is_ledger and request.version >= V070
+        floor = floor_gas(request.data, request.version) if has_floor else 0
+        if request.gas < max(intrinsic, floor):
             return _halted(request, Halt.OUT_OF_GAS, intrinsic, execution_gas=0)
         if is_ledger and request.version < V050:
-            computation = computation_of(request.version)
+            computation = older_computation(request.version)
         else:
-            computation = self.computations[request.version if is_newer else request.profile]
+            computation = self.computations[request.version if has_floor else request.profile]
         current = computation.state_class(request, block, state, system, tracer)
         message = _first_message(request, current, request.gas - intrinsic)
         if request.value > current.get_balance(message.sender):
@@ -73,8 +73,8 @@ class PlainEngine:
         try:
             frame = computation.run(current, message, context)
         except VMError as error:
-            return _halted(request, halt_of(error), intrinsic, execution_gas=message.gas)
-        return _result(request, current, frame, intrinsic, least)
+            return _halted(request, get_halt(error), intrinsic, execution_gas=message.gas)
+        return _result(request, current, frame, intrinsic, floor)
 
 
 def _first_message(request: CallRequest, state: EngineState, gas: int) -> Message:
@@ -86,7 +86,7 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
     if request.to is not None:
         to = Address(request.to)
         state.accounts.begin(sender, (*warm, to), request.sender_balance)
-        state.opening = "CALL"
+        state.opening_operation = "CALL"
         code = state.accounts.get_code(to)
         message = UncheckedMessage(gas, to, sender, request.value, code, to)
         message.data, message.is_static = request.data, request.static
@@ -94,7 +94,7 @@ def _first_message(request: CallRequest, state: EngineState, gas: int) -> Messag
     nonce = state.accounts.begin(sender, warm, request.sender_balance)
     created = Address(request.new_contract_address or generate_contract_address(sender, nonce))
     state.mark_address_warm(created)
-    state.opening = "CREATE"
+    state.opening_operation = "CREATE"
     return Message(
         gas,
         CREATE_CONTRACT_ADDRESS,
@@ -121,7 +121,7 @@ def _halted(request: CallRequest, halt: Halt, intrinsic: int, *, execution_gas: 
 
 
 def _result(
-    request: CallRequest, state: EngineState, frame: EngineComputation, intrinsic: int, least: int
+    request: CallRequest, state: EngineState, frame: EngineComputation, intrinsic: int, floor: int
 ) -> CallResult:
     status, halt = frame.status()
     accounts = state.accounts
@@ -137,7 +137,7 @@ def _result(
     execution = frame.get_gas_used()
     refund = frame.get_gas_refund()
     consumed = intrinsic + execution
-    used = max(consumed - min(refund, consumed // _REFUND_QUOTIENT), least)
+    used = max(consumed - min(refund, consumed // _REFUND_QUOTIENT), floor)
     return CallResult(
         status=status,
         output=frame.output,

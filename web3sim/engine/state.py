@@ -27,7 +27,7 @@ class EngineState(CancunState):
     """Plain Cancun. A state serves one run."""
 
     #: The gas that a frame must have left to access an account, and to write storage (EIP-2200).
-    least_access_gas, least_storage_gas = 0, 2_301
+    min_access_gas, min_storage_gas = 0, 2_301
     #: Whether accounts run the code that they delegate to (EIP-7702).
     follows_delegations = False
 
@@ -58,7 +58,7 @@ class EngineState(CancunState):
         self.tracer = tracer
         self.deadline = request.deadline
         # The operation that opens the next frame, if there is a tracer.
-        self.opening = "CALL"
+        self.opening_operation = "CALL"
         # The slots that were written so far; None once another one may have been.
         self.slots_so_far: Mapping[int, int] | None = None
         # The rest of the translation allowance, in blocks.
@@ -77,20 +77,20 @@ class EngineState(CancunState):
         return self.accounts.checkpoint()
 
     def revert(self, snapshot: int) -> None:  # type: ignore[override]
-        self.accounts.go_back(snapshot)
+        self.accounts.revert_to(snapshot)
 
     def commit(self, snapshot: int) -> None:  # type: ignore[override]
         """Nothing: what is not reverted stays."""
 
     # READING
 
-    def before(self, address: Address) -> AccountRecord | None:
+    def original(self, address: Address) -> AccountRecord | None:
         """Return the account before the call."""
-        return self.accounts.before(address)
+        return self.accounts.original(address)
 
-    def present(self, address: Address) -> AccountRecord | None:
+    def current(self, address: Address) -> AccountRecord | None:
         """Return what a system contract has added at an address, else the account before the call."""
-        return self.accounts.present(address)
+        return self.accounts.current(address)
 
     def get_ancestor_hash(self, block_number: int) -> Hash32:
         if not self.block_number - _BLOCK_HASH_WINDOW <= block_number < self.block_number:

@@ -30,7 +30,7 @@ class Sampler:
         """An operation is about to run."""
         self._pc, self._operation, self._gas = pc, operation, self._meter.gas_remaining
         self._pending = True
-        self._state.opening = operation
+        self._state.opening_operation = operation
         if self._opened or operation == mnemonics.SSTORE:
             # A frame that ended may have reverted what it wrote.
             self._state.slots_so_far, self._opened = None, False
@@ -64,18 +64,18 @@ class Sampler:
         )
 
     def _stack(self) -> Sequence[int]:
-        if not self._tracer.wants_stack:
+        if not self._tracer.trace_stack:
             return ()
         return [to_int(value) for value in self._computation._stack.values]  # type: ignore[attr-defined]
 
     def _memory(self) -> Sequence[bytes]:
-        if not self._tracer.wants_memory:
+        if not self._tracer.trace_memory:
             return ()
         memory = self._computation.memory_read_bytes(0, len(self._computation._memory))
         return [memory[start : start + _WORD] for start in range(0, len(memory), _WORD)]
 
     def _storage(self) -> Mapping[int, int]:
-        if not self._tracer.wants_storage:
+        if not self._tracer.trace_storage:
             return {}
         if self._state.slots_so_far is None:
             self._state.slots_so_far = self._state.accounts.slots_so_far()

@@ -69,7 +69,7 @@ def execute(ledger: Overlay, schedule: Schedule, message: Any, now: int) -> Sche
         else:
             update_token(ledger, message.tokenUpdate, now, schedule.payer_account_id)
     except Rejected:
-        ledger.journal.go_back(checkpoint)
+        ledger.journal.revert_to(checkpoint)
     return None
 
 

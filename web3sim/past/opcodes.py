@@ -33,7 +33,7 @@ class OpcodeEntries:
         is_system: Callable[[Address], bool],
         reasons: Mapping[int, Sequence[bytes]],
     ) -> None:
-        self.wants_stack, self.wants_memory, self.wants_storage = stack, memory, storage
+        self.trace_stack, self.trace_memory, self.trace_storage = stack, memory, storage
         self._emit, self._is_system = emit, is_system
         self._reasons = {depth: iter(in_order) for depth, in_order in reasons.items()}
         self._pieces: list[str] = []
@@ -70,7 +70,7 @@ class OpcodeEntries:
         start, self._precompile = self._precompile, None
         if start is None:
             return
-        self._op = self._op or start.kind
+        self._op = self._op or start.operation
         cost = frame.gas_used if frame.output else 0
         self._add(start.gas - frame.gas_used, cost, frame.depth, ("", "", ""), self._reason(start, frame))
 

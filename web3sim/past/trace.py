@@ -118,7 +118,7 @@ def _emit_all(
         stack=trace.stack,
         memory=trace.memory,
         storage=trace.storage,
-        is_system=rerun.system.at,
+        is_system=rerun.system.is_system_contract,
         reasons=reasons,
     )
     request = rerun.request._replace(deadline=trace.last)

@@ -319,19 +319,19 @@ class RecordedState:
     def __init__(self, ledger: LedgerState, past: PastTransaction, request: CallRequest) -> None:
         self._ledger, self._request = ledger, request
         self._is_unsigned = past.result == _INVALID_SIGNATURE
-        self._least: int = config.value("web3.evm.minimumAccountBalance")
+        self._min_balance: int = config.value("web3.evm.minimumAccountBalance")
 
     def account(self, address: Address) -> AccountRecord | None:
         account = self._ledger.account(address)
         sends = address == self._request.sender and self._request.value > 0
         if account is None:
-            return AccountRecord(balance=self._least) if sends else None
+            return AccountRecord(balance=self._min_balance) if sends else None
         if self._is_unsigned:
             entity = self._ledger.entity_at(address)
             required = entity is not None and entity.receiver_signature_required
             account = account._replace(receiver_signature_required=required)
         if sends and account.balance < self._request.value:
-            account = account._replace(balance=max(self._least, self._request.value))
+            account = account._replace(balance=max(self._min_balance, self._request.value))
         return account
 
     def slot(self, address: Address, slot: int) -> int:

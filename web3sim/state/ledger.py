@@ -80,7 +80,7 @@ class LedgerState:
         #: simulation, whose block is past.
         self.now_seconds = self.block.consensus_start // NANOS_PER_SECOND
         #: The least balance of accounts once the call loads them: a simulation doesn't fail for lack of hbar.
-        self.least_balance = 0
+        self.min_balance = 0
         #: The numbers of the tokens and schedules that the call makes, if they are known, in their order.
         self.known_numbers: Sequence[int] = ()
         self._allow_long_zero: bool = config.value("web3.evm.allowLongZeroAddresses")
@@ -133,7 +133,7 @@ class LedgerState:
             code=self._tables.code(entity.id) if entity.type == _CONTRACT else delegation,
             kind=kind,
             entity_id=entity.id,
-            least_balance=self.least_balance if entity.type == _ACCOUNT else 0,
+            min_balance=self.min_balance if entity.type == _ACCOUNT else 0,
         )
 
     # ENTITIES

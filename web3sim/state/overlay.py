@@ -87,7 +87,7 @@ class Overlay:
         stored = self.state.entity_at(address)
         if stored is not None:
             return self._row(("entity", stored.id), lambda: stored)
-        if not self.journal.account_exists(address) or self.journal.before(address) is not None:
+        if not self.journal.account_exists(address) or self.journal.original(address) is not None:
             return None
         return self._note_contract(address)
 

@@ -85,13 +85,13 @@ class NetworkContracts:
         #: How often each function was called, by its signature.
         self.calls: Counter[str] = Counter()
 
-    def at(self, address: Address) -> bool:
+    def is_system_contract(self, address: Address) -> bool:
         return address in SERVICES
 
     def proxied(self, address: Address) -> AccountKind | None:
         return SERVICES[address].proxied
 
-    def takes_value(self, address: Address, selector: bytes) -> bool:
+    def accepts_value(self, address: Address, selector: bytes) -> bool:
         """Return whether a call may carry value: creations of tokens, to services that redirect."""
         return SERVICES[address].redirect is not None and selector in token_functions.CREATION_SELECTORS
 
@@ -165,16 +165,16 @@ def _answer(invocation: Invocation) -> SystemAnswer:
             return _HALTED
         output = function.output(function.operation(invocation, *invocation.arguments))
     except Rejected as refused:
-        journal.go_back(checkpoint)
+        journal.revert_to(checkpoint)
         if function.schedules_calls:
             journal.put_row(_SCHEDULING_REFUSED, True)
         return _rejected(invocation, refused)
     except (InvalidArguments, UnknownFunction):
-        journal.go_back(checkpoint)
+        journal.revert_to(checkpoint)
         raise
     gas = function.gas(invocation) + invocation.more_gas
     if gas > call.gas:
-        journal.go_back(checkpoint)
+        journal.revert_to(checkpoint)
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
     child, logs = invocation.child("SUCCESS"), tuple(invocation.logs)
     return SystemAnswer(output, gas, logs=logs, child=child, scheduled=invocation.scheduled)

@@ -17,13 +17,13 @@ class System:
         self.calls: list[SystemCall] = []
         self.tied: set[bytes] = set()
 
-    def at(self, address: Address) -> bool:
+    def is_system_contract(self, address: Address) -> bool:
         return address == self.address
 
     def proxied(self, address: Address) -> AccountKind | None:
         return AccountKind.TOKEN if address == TOKEN_SERVICE else None
 
-    def takes_value(self, address: Address, selector: bytes) -> bool:
+    def accepts_value(self, address: Address, selector: bytes) -> bool:
         return selector == TAKES_VALUE
 
     def account_code(self, address: Address, data: bytes) -> bytes:

@@ -40,7 +40,7 @@ def test_each_account_and_slot_is_read_once(world, accounts):
 def test_what_was_read_is_not_read_again_after_a_revert(world, accounts):
     checkpoint = accounts.checkpoint()
     accounts.get_storage(CONTRACT, 1)
-    accounts.go_back(checkpoint)
+    accounts.revert_to(checkpoint)
     accounts.get_storage(CONTRACT, 1)
 
     assert world.asked == [CONTRACT, (CONTRACT, 1)]
@@ -77,7 +77,7 @@ def test_wiped_storage_is_empty_without_being_read(world, accounts):
     assert accounts.get_storage(CONTRACT, 1, from_journal=False) == 0
     assert accounts.get_storage(CONTRACT, 2) == 0
 
-    accounts.go_back(checkpoint)
+    accounts.revert_to(checkpoint)
     assert accounts.get_storage(CONTRACT, 1) == 11
     assert accounts.get_storage(CONTRACT, 2) == 22
     assert accounts.get_storage(CONTRACT, 2, from_journal=False) == 22
@@ -89,7 +89,7 @@ def test_slots_distinguish_reads_from_writes(accounts):
     accounts.set_storage(CONTRACT, 3, 0)
     checkpoint = accounts.checkpoint()
     accounts.set_storage(CONTRACT, 4, 44)
-    accounts.go_back(checkpoint)
+    accounts.revert_to(checkpoint)
 
     assert accounts.slots() == {
         (CONTRACT, 1): SlotChange(11),
@@ -167,31 +167,31 @@ def test_a_checkpoint_gives_back_everything(accounts, seed):
         elif checkpoints and choose.random() < 0.1:
             checkpoint, before = checkpoints.pop()
             if choose.random() < 0.5:
-                accounts.go_back(checkpoint)
+                accounts.revert_to(checkpoint)
                 assert _everything(accounts) == before
         else:
             _change(accounts, choose)
     for checkpoint, before in reversed(checkpoints):
-        accounts.go_back(checkpoint)
+        accounts.revert_to(checkpoint)
         assert _everything(accounts) == before
 
 
 def test_an_account_is_funded_once_and_unfunded_by_a_revert():
-    accounts = Accounts(World({OTHER: AccountRecord(balance=3, least_balance=10)}))
+    accounts = Accounts(World({OTHER: AccountRecord(balance=3, min_balance=10)}))
     checkpoint = accounts.checkpoint()
     accounts.fund(OTHER)
     accounts.set_balance(OTHER, 4)
     accounts.fund(OTHER)
     assert accounts.get_balance(OTHER) == 4
 
-    accounts.go_back(checkpoint)
+    accounts.revert_to(checkpoint)
     assert accounts.get_balance(OTHER) == 3
     accounts.fund(OTHER)
     assert accounts.get_balance(OTHER) == 10
 
 
 def test_the_senders_given_balance_is_not_raised():
-    accounts = Accounts(World({OTHER: AccountRecord(balance=3, least_balance=10)}))
+    accounts = Accounts(World({OTHER: AccountRecord(balance=3, min_balance=10)}))
     accounts.begin(OTHER, [OTHER], 7)
     accounts.fund(OTHER)
 

@@ -1,7 +1,7 @@
 import pytest
 from eth.exceptions import OutOfGas, ReservedBytesInCode, Revert, VMError, WriteProtection
 
-from web3sim.engine.halts import ExceptionalHalt, halt_of
+from web3sim.engine.halts import ExceptionalHalt, get_halt
 from web3sim.engine.interface import Halt
 
 
@@ -17,9 +17,9 @@ from web3sim.engine.interface import Halt
     ids=lambda given: given.value if isinstance(given, Halt) else type(given).__name__,
 )
 def test_an_error_of_the_library_is_a_halt(error, halt):
-    assert halt_of(error) is halt
+    assert get_halt(error) is halt
 
 
 def test_a_revert_is_no_halt():
     with pytest.raises(TypeError, match="not a halt"):
-        halt_of(Revert())
+        get_halt(Revert())

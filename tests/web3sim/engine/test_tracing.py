@@ -25,9 +25,9 @@ from web3sim.engine.registry import engine
 
 @dataclass
 class Trace:
-    wants_stack: bool = True
-    wants_memory: bool = False
-    wants_storage: bool = False
+    trace_stack: bool = True
+    trace_memory: bool = False
+    trace_storage: bool = False
     # FrameStart, Step and FrameEnd as they come.
     told: list[Any] = field(default_factory=list)
 
@@ -46,7 +46,10 @@ class Trace:
 
     @property
     def outline(self) -> list[str]:
-        names = {FrameStart: lambda told: f"> {told.kind}", FrameEnd: lambda told: f"< {told.status.value}"}
+        names = {
+            FrameStart: lambda told: f"> {told.operation}",
+            FrameEnd: lambda told: f"< {told.status.value}",
+        }
         return [names[type(told)](told) if type(told) in names else told.op for told in self.told]
 
 
@@ -89,7 +92,7 @@ def test_code_ends_with_a_stop_that_is_not_there(run, world):
 def test_only_what_is_wanted_is_sampled(run, world):
     world.slots[CONTRACT, 9] = 1
     world.contract(CONTRACT, 7, 40, "MSTORE", 5, 9, "SSTORE")
-    nothing, everything = Trace(wants_stack=False), Trace(wants_memory=True, wants_storage=True)
+    nothing, everything = Trace(trace_stack=False), Trace(trace_memory=True, trace_storage=True)
 
     plain, traced = run(nothing), run(everything)
 
@@ -168,7 +171,7 @@ def test_a_creation_is_a_frame_with_its_init_code(run, world):
     result = run(trace)
 
     start = next(told for told in trace.told[1:] if isinstance(told, FrameStart))
-    assert (start.kind, start.sender, start.recipient, start.data) == (
+    assert (start.operation, start.sender, start.recipient, start.data) == (
         "CREATE",
         CONTRACT,
         result.created[0],
@@ -243,7 +246,7 @@ def test_storage_is_what_the_call_has_written(run, world):
     inner = bytes([0x1A]) * 20
     world.contract(inner, 2, 2, "SSTORE")
     world.contract(CONTRACT, *calling(OTHER, gas=40_000), *calling(inner, gas=40_000), 3, 3, "SSTORE")
-    trace = Trace(wants_storage=True)
+    trace = Trace(trace_storage=True)
 
     run(trace, gas=200_000)
 
@@ -255,4 +258,4 @@ def test_tracing_changes_nothing(run, world):
     world.contract(OTHER, 1, 1, "SSTORE", *calling(long_zero(4)), 0, 0, "LOG0")
     world.contract(CONTRACT, *calling(OTHER, gas=60_000), *RETURN_TOP)
 
-    assert run(Trace(wants_memory=True, wants_storage=True)) == run(None)
+    assert run(Trace(trace_memory=True, trace_storage=True)) == run(None)

@@ -24,7 +24,7 @@ def error(text):
 class Refusing:
     """A token service that refuses everything."""
 
-    def at(self, address):
+    def is_system_contract(self, address):
         return address == TOKEN_SERVICE
 
     def proxied(self, address):
@@ -47,7 +47,7 @@ def traced(world, *, to=CONTRACT, gas=1_000_000, system=None, reasons=None, **fl
     entries = OpcodeEntries(
         pieces.append,
         **({"stack": True, "memory": False, "storage": False} | flags),
-        is_system=lambda address: system is not None and system.at(address),
+        is_system=lambda address: system is not None and system.is_system_contract(address),
         reasons=reasons or {},
     )
     request = CallRequest(sender=SENDER, to=to, data=b"", gas=gas)

@@ -56,7 +56,7 @@ def made(calls: Calls, signature: str, *arguments: Any) -> Schedule:
     """The schedule that a call makes."""
     answer = calls(signature, *arguments)
     assert answer.output[:32] == words(CODES["SUCCESS"]), answer
-    record = calls.journal.present(answer.output[-20:])
+    record = calls.journal.current(answer.output[-20:])
     assert record is not None
     assert record.kind is AccountKind.SCHEDULE
     assert record.code

@@ -24,7 +24,7 @@ def test_value_passes_only_with_functions_that_create_tokens(build):
     build.block(7)
     contracts = NetworkContracts(current())
     taking = [
-        each.signature for each in FUNCTIONS.values() if contracts.takes_value(TOKEN_SERVICE, each.selector)
+        each.signature for each in FUNCTIONS.values() if contracts.accepts_value(TOKEN_SERVICE, each.selector)
     ]
     assert len(taking) == 12
     assert all(signature.startswith("create") for signature in taking)

@@ -19,7 +19,7 @@ from web3sim.engine.interface import (
     SystemAnswer,
     SystemCall,
     SystemContracts,
-    delegate_of,
+    get_delegate,
 )
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
@@ -85,19 +85,19 @@ class LedgerComputation(EngineComputation):
         """Init code may be as large as call data and memory may be."""
 
     @classmethod
-    def answers_without_code(cls, state: EngineState, address: Address) -> bool:
-        in_system = state.system is not None and state.system.at(address)
-        return in_system or super().answers_without_code(state, address)
+    def is_precompiled(cls, state: EngineState, address: Address) -> bool:
+        in_system = state.system is not None and state.system.is_system_contract(address)
+        return in_system or super().is_precompiled(state, address)
 
-    def answer_without_code(self) -> bool:
+    def run_precompiled(self) -> bool:
         if self.msg.is_create:
             return False
         address = self.msg.code_address
         system = self.state.system
-        if system is not None and system.at(address):
+        if system is not None and system.is_system_contract(address):
             self._call_system_contract(system)
             return True
-        if super().answer_without_code():
+        if super().run_precompiled():
             return True
         if self.state.is_system_account(address):
             # There is nothing to call; all gas is used, without a failure.
@@ -125,14 +125,14 @@ class LedgerComputation(EngineComputation):
             ),
             self.state.journal,
         )
-        self._take(answer)
+        self._apply_answer(answer)
 
     def _may_delegate(self, system: SystemContracts) -> bool:
         """Return whether a system contract answers a delegate call: of its proxy code, in its own frame."""
         proxied = system.proxied(self.msg.code_address)
         if proxied is None:
             return True
-        recipient, proxy = self.state.present(self.msg.storage_address), self.parent
+        recipient, proxy = self.state.current(self.msg.storage_address), self.parent
         if recipient is None:
             return False
         # A code delegation has no frame of its own.
@@ -140,7 +140,7 @@ class LedgerComputation(EngineComputation):
             return False
         # An account has code of its own where a request says so.
         if recipient.kind is AccountKind.CONTRACT or (
-            recipient.kind is AccountKind.ACCOUNT and recipient.code and delegate_of(recipient.code) is None
+            recipient.kind is AccountKind.ACCOUNT and recipient.code and get_delegate(recipient.code) is None
         ):
             return recipient.entity_id in _GRANDFATHERED
         return recipient.kind is proxied
@@ -152,12 +152,12 @@ class LedgerComputation(EngineComputation):
             return False
         recipient = self.msg.storage_address
         if recipient != self.msg.code_address and not self.msg.is_delegation:
-            proxied = self.state.present(recipient)
+            proxied = self.state.current(recipient)
             if proxied is not None and proxied.kind is not AccountKind.CONTRACT:
                 caller = caller.parent
         return caller is not None and not caller.msg.is_create and _is_delegated(caller)
 
-    def _take(self, answer: SystemAnswer) -> None:
+    def _apply_answer(self, answer: SystemAnswer) -> None:
         if answer.child is not None:
             self.state.child_records += 1
             if answer.child != "SUCCESS":
@@ -205,9 +205,9 @@ def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None
     if not (message.should_transfer_value and message.value):
         return None
     called = message.code_address
-    if state.system is not None and state.system.at(called):
-        takes = state.system.takes_value(called, bytes(message.data[:4]))
-        return None if takes else Halt.INVALID_CONTRACT
+    if state.system is not None and state.system.is_system_contract(called):
+        accepts = state.system.accepts_value(called, bytes(message.data[:4]))
+        return None if accepts else Halt.INVALID_CONTRACT
     if state.is_system_account(called):
         return Halt.INVALID_CONTRACT
     recipient = message.storage_address
@@ -218,7 +218,7 @@ def _transfer_halt(state: LedgerEngineState, message: MessageAPI) -> Halt | None
         return Halt.INVALID_ALIAS if long_zero_number(recipient) is not None else None
     if state.is_network_owned(recipient):
         return Halt.STATIC_CHANGE if state.version < V077 else Halt.INVALID_CONTRACT
-    record = state.before(recipient)
+    record = state.original(recipient)
     signature_required = record is not None and record.receiver_signature_required
     return Halt.INVALID_SIGNATURE if signature_required and recipient != message.sender else None
 
@@ -228,7 +228,7 @@ def _creation_gas(state: LedgerEngineState, message: MessageAPI) -> int:
     system = state.system
     if system is None or not (message.should_transfer_value and message.value):
         return 0
-    exists = system.at(message.code_address) or state.account_exists(message.storage_address)
+    exists = system.is_system_contract(message.code_address) or state.account_exists(message.storage_address)
     return 0 if exists else system.creation_gas
 
 
@@ -244,10 +244,10 @@ def _set_code(state: LedgerEngineState, message: MessageAPI) -> None:
     system contract; that of an account is followed once, and to what has no code it does nothing.
     """
     system = state.system
-    delegate = delegate_of(message.code) if state.follows_delegations else None
+    delegate = get_delegate(message.code) if state.follows_delegations else None
     if delegate is None and (message.code or message.depth or system is None):
         return
-    record = state.present(message.code_address)
+    record = state.current(message.code_address)
     if record is None:
         return
     service = delegate
@@ -255,7 +255,7 @@ def _set_code(state: LedgerEngineState, message: MessageAPI) -> None:
         service = None
         if system is not None and not message.depth:
             code = system.account_code(message.code_address, message.data_as_bytes)
-            service = delegate_of(code) if state.follows_delegations else None
+            service = get_delegate(code) if state.follows_delegations else None
             if code and service is None:
                 message.code = code
                 return

@@ -31,7 +31,7 @@ _ADDRESS_MASK = 2**160 - 1
 
 
 class OlderComputation(LedgerComputation):
-    """A frame of an older version. `computation_of` makes a subclass for each version."""
+    """A frame of an older version. `older_computation` makes a subclass for each version."""
 
     version: EvmVersion
 
@@ -50,24 +50,24 @@ def is_missing(
     """Return whether there is nothing to call at an address; a transfer makes an account for an alias."""
     if state.is_system_account(address) or state.account_exists(address):
         return False
-    if computation.answers_without_code(state, address):
+    if computation.is_precompiled(state, address):
         return False
     return not sends or long_zero_number(address) is not None
 
 
-class _OnExisting:
+class _ExistingAccountOperation:
     """An operation that halts where nothing exists at its address."""
 
     def __init__(self, operation: Any, value: int, version: EvmVersion) -> None:
         self._operation, self._version = operation, version
         self.mnemonic: str = operation.mnemonic
         self._calls, self._sends = value in CALLS, value == op.CALL
-        self._place = 2 if self._calls else 1
+        self._address_position = 2 if self._calls else 1
 
     def __call__(self, computation: ComputationAPI) -> Any:
         values = computation._stack.values  # type: ignore[attr-defined]
-        if len(values) >= self._place:
-            address = Address((to_int(values[-self._place]) & _ADDRESS_MASK).to_bytes(20, "big"))
+        if len(values) >= self._address_position:
+            address = Address((to_int(values[-self._address_position]) & _ADDRESS_MASK).to_bytes(20, "big"))
             if self._halts(computation, address, values):
                 raise ExceptionalHalt(Halt.INVALID_ADDRESS)
         return self._operation(computation=computation)
@@ -81,7 +81,7 @@ class _OnExisting:
 
 
 @cache
-def computation_of(version: EvmVersion) -> type[EngineComputation]:
+def older_computation(version: EvmVersion) -> type[EngineComputation]:
     """The frames of a version before 0.50."""
     opcodes: dict[int, Any] = dict(LedgerComputation.opcodes)
     precompiles: dict[Address, Any] = dict(PRECOMPILES)
@@ -90,7 +90,7 @@ def computation_of(version: EvmVersion) -> type[EngineComputation]:
     del precompiles[_KZG]
     if version < V046:
         for value in (*_READS, *CALLS):
-            opcodes[value] = _OnExisting(opcodes[value], value, version)
+            opcodes[value] = _ExistingAccountOperation(opcodes[value], value, version)
     if version < V038:
         del opcodes[op.PUSH0]
     table: dict[int, OpcodeAPI] = opcodes

@@ -52,7 +52,7 @@ def _access(computation: ComputationAPI, address: Address, reason: str, *, hidde
 
 def _check_access_gas(computation: ComputationAPI, reason: str) -> None:
     """A frame must be able to pay the price of a cold account, also if the account is warm."""
-    if computation.get_gas_remaining() < LedgerEngineState.least_access_gas:
+    if computation.get_gas_remaining() < LedgerEngineState.min_access_gas:
         raise OutOfGas(f"Out of gas: {reason}")
 
 
@@ -115,14 +115,14 @@ class CheckedCall:
 
 def _sstore(computation: ComputationAPI) -> None:
     """The library's, without the least gas that EIP-2200 demands."""
-    lent, meter = EngineState.least_storage_gas, computation.get_gas_meter()
-    meter.gas_remaining += lent
+    allowance, meter = EngineState.min_storage_gas, computation.get_gas_meter()
+    meter.gas_remaining += allowance
     try:
         _LIBRARY_SSTORE(computation=computation)
     finally:
-        left = meter.gas_remaining - lent
-        meter.gas_remaining = max(left, 0)
-    if left < 0:
+        remaining = meter.gas_remaining - allowance
+        meter.gas_remaining = max(remaining, 0)
+    if remaining < 0:
         raise OutOfGas(f"Out of gas: {mnemonics.SSTORE}")
 
 
@@ -163,16 +163,16 @@ def _self_destruct_halt(
     missing = not state.account_exists(beneficiary)
     if missing or state.is_system_account(beneficiary) or state.is_network_owned(beneficiary):
         return interface.Halt.INVALID_ADDRESS
-    to_itself = beneficiary == address
-    only_as_treasury = to_itself and not is_deleted
+    is_self = beneficiary == address
+    only_as_treasury = is_self and not is_deleted
     if state.system and state.system.tied_to_tokens(
         address, state.journal, only_as_treasury=only_as_treasury
     ):
         return interface.Halt.OTHER
-    if to_itself:
+    if is_self:
         return interface.Halt.SELF_DESTRUCT_TO_SELF
-    heir = state.before(beneficiary)
-    if state.get_balance(address) and heir is not None and heir.receiver_signature_required:
+    account = state.original(beneficiary)
+    if state.get_balance(address) and account is not None and account.receiver_signature_required:
         return interface.Halt.INVALID_SIGNATURE
     return None
 

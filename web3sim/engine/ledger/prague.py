@@ -9,7 +9,7 @@ from eth.vm.forks.berlin import logic
 from eth.vm.forks.prague.computation import PragueComputation
 from eth_typing import Address
 
-from web3sim.engine.interface import delegate_of
+from web3sim.engine.interface import get_delegate
 from web3sim.engine.ledger.bls12_381 import BLS12_381
 from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.operations import CheckedCall
@@ -27,13 +27,13 @@ class _Delegating(logic.BaseCallEIP2929):
         self, computation: ComputationAPI, code_source: Address
     ) -> tuple[bytes, Address | None]:
         code, _ = super().get_code_at_address(computation, code_source)
-        if (delegate := delegate_of(code)) is not None:
+        if (delegate := get_delegate(code)) is not None:
             self.consume_account_load_gas(computation, Address(delegate))
         return code, None
 
 
-def _delegating(code: int, mnemonic: str, kind: type) -> CheckedCall:
-    call: Any = type(kind.__name__, (_Delegating, kind), {})
+def _delegating(code: int, mnemonic: str, operation: type) -> CheckedCall:
+    call: Any = type(operation.__name__, (_Delegating, operation), {})
     return CheckedCall(call.configure(__name__=f"opcode:{mnemonic}", mnemonic=mnemonic, gas_cost=0)())
 
 

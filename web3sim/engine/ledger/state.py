@@ -16,7 +16,7 @@ _LAST_HIDDEN_CODE = 1000
 class LedgerEngineState(EngineState):
     """Cancun's state with what a ledger network changes about accounts and blocks."""
 
-    least_access_gas, least_storage_gas = 2_600, 0
+    min_access_gas, min_storage_gas = 2_600, 0
     version: EvmVersion = LATEST
     #: The child records that system contracts have left, also of frames that were reverted.
     child_records = 0
@@ -35,7 +35,7 @@ class LedgerEngineState(EngineState):
 
     def is_network_owned(self, address: Address) -> bool:
         """Token or schedule: neither holds hbar."""
-        record = self.present(address)
+        record = self.current(address)
         return record is not None and record.kind in (AccountKind.TOKEN, AccountKind.SCHEDULE)
 
     def is_system_account(self, address: Address) -> bool:

@@ -26,7 +26,7 @@ _MAX_OPERATIONS = 256
 
 
 class Block(NamedTuple):
-    """Between `least` and `most` values on the stack it can run, for `price`.
+    """It can run with `min_stack` to `max_stack` values on the stack, for `price`.
 
     `ending` is the operation at `end`: JUMP or JUMPI, which are part of the block; JUMPDEST where another
     block, or nothing, follows; None for an operation of the library. A jump's `target` is None if it is on
@@ -34,8 +34,8 @@ class Block(NamedTuple):
     """
 
     price: int
-    least: int
-    most: int
+    min_stack: int
+    max_stack: int
     functions: list[Function]
     end: int
     ending: int | None
@@ -45,24 +45,24 @@ class Block(NamedTuple):
 def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
     """Return the block that begins at a position."""
     functions: list[Function] = []
-    price = least = height = growth = done = 0
+    price = min_stack = height = growth = count = 0
     ending: int | None = op.JUMPDEST
     pushed_last: int | None = None
-    while position < len(raw) and done < _MAX_OPERATIONS:
+    while position < len(raw) and count < _MAX_OPERATIONS:
         code = raw[position]
         is_target = code == op.JUMPDEST
         if code not in instructions.direct or code not in _SIMPLE:
             ending = None
             break
         # A row of JUMPDESTs is a block of its own: those that begin at each of them share no functions.
-        if functions if is_target else done > 1 and not functions:
+        if functions if is_target else count > 1 and not functions:
             break
-        done += 1
-        taken, left = ARITY[code]
+        count += 1
+        pops, pushes = ARITY[code]
         # Not by max(), which takes a quarter of the time.
-        if taken - height > least:
-            least = taken - height
-        height += left - taken
+        if pops - height > min_stack:
+            min_stack = pops - height
+        height += pushes - pops
         if height > growth:
             growth = height
         price += instructions.prices[code]
@@ -84,7 +84,7 @@ def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
             functions.append(_FUNCTIONS[code])
         pushed_last = None
         position += 1
-    return Block(price, least, STACK_LIMIT - growth, functions, position, ending, pushed_last)
+    return Block(price, min_stack, STACK_LIMIT - growth, functions, position, ending, pushed_last)
 
 
 def _pushing(value: int) -> Function:

@@ -10,7 +10,7 @@ from eth.vm import opcode_values as op
 from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
 from eth_typing import Address
 
-from web3sim.engine.interface import delegate_of
+from web3sim.engine.interface import get_delegate
 from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.memory import grow
@@ -27,10 +27,10 @@ _Places = tuple[int, int, int, int]
 
 def call(operation: int, terms: _Terms, places: _Places, gas: int, frame: Frame) -> tuple[int, int]:
     """Run CALL, CALLCODE, DELEGATECALL or STATICCALL; return 1 or 0, and the gas left."""
-    wanted, to, value = terms
+    requested_gas, to, value = terms
     state, here, own = frame.state, frame.storage_address, frame.message
     # A frame must be able to pay for access to an account before anything else.
-    if gas < state.least_access_gas:
+    if gas < state.min_access_gas:
         raise OutOfGas("Out of gas: looking at an account")
     if value and operation == op.CALL and frame.static:
         raise WriteProtection("CALL with a value in a static call")
@@ -49,7 +49,7 @@ def call(operation: int, terms: _Terms, places: _Places, gas: int, frame: Frame)
         message.should_transfer_value = False
     else:
         message = UncheckedMessage(0, here, here, value, code, address)
-    return _answer(message, wanted, price, places, gas, frame)
+    return _answer(message, requested_gas, price, places, gas, frame)
 
 
 def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[int, bytes]:
@@ -62,7 +62,7 @@ def _access(address: Address, places: _Places, gas: int, frame: Frame) -> tuple[
         gas = grow(out + room, memory, gas)
     gas = _pay_access(address, gas, frame)
     code = frame.accounts.get_code(address)
-    if frame.state.follows_delegations and (delegate := delegate_of(code)) is not None:
+    if frame.state.follows_delegations and (delegate := get_delegate(code)) is not None:
         gas = _pay_access(Address(delegate), gas, frame)
     return gas, code
 
@@ -80,13 +80,13 @@ def _pay_access(address: Address, gas: int, frame: Frame) -> int:
 
 
 def _answer(
-    message: UncheckedMessage, wanted: int, price: int, places: _Places, gas: int, frame: Frame
+    message: UncheckedMessage, requested_gas: int, price: int, places: _Places, gas: int, frame: Frame
 ) -> tuple[int, int]:
     """Pay the price, run the frame of a message with its gas (EIP-150): 1 or 0, and the gas left."""
     gas -= price
     if gas < 0:
         raise OutOfGas("Out of gas: value")
-    message.gas = min(wanted, gas - gas // 64)
+    message.gas = min(requested_gas, gas - gas // 64)
     gas -= message.gas
     message.depth = frame.message.depth + 1
     too_poor = False
@@ -105,7 +105,7 @@ def _answer(
         message.data = bytes(memory[start : start + size])
         child = computation.apply_child_computation(message)
     else:
-        with memoryview(memory) as whole, whole[start : start + size] as view:
+        with memoryview(memory) as child_output, child_output[start : start + size] as view:
             message.data = view
             child = computation.apply_child_computation(message)
             message.data = b""

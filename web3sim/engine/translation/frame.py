@@ -37,8 +37,8 @@ class LongData:
     def __init__(self, data: Any) -> None:
         self.data = data
 
-    def __getitem__(self, place: slice) -> bytes:
-        return bytes(self.data[place]).ljust(place.stop - place.start, b"\0")
+    def __getitem__(self, index: slice) -> bytes:
+        return bytes(self.data[index]).ljust(index.stop - index.start, b"\0")
 
 
 class Frame:

@@ -51,7 +51,7 @@ class Instructions:
     """A computation's opcodes: a function for each byte, the direct and the constant ones, fixed prices."""
 
     functions: Sequence[Any]
-    known: frozenset[int]
+    supported: frozenset[int]
     direct: frozenset[int]
     constant: frozenset[int]
     prices: Mapping[int, int]

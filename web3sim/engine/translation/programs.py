@@ -57,16 +57,16 @@ class Program(dict[int, Trace]):
         self.taken: dict[int, bool] = {}
         self.weight = 0
         self.allowance = self.characters = CHARACTERS + CHARACTERS_PER_BYTE * len(raw)
-        self._gain(PROGRAM_WEIGHT + len(raw))
+        self._add_weight(PROGRAM_WEIGHT + len(raw))
 
-    def _gain(self, weight: int) -> None:
+    def _add_weight(self, weight: int) -> None:
         self.weight += weight
         self.weigh(weight)
 
     @cached_property
     def destinations(self) -> frozenset[int]:
         positions = frozenset(compress(range(len(self.raw)), jump_destinations(self.raw)))
-        self._gain(len(positions) * ENTRY_WEIGHT)
+        self._add_weight(len(positions) * ENTRY_WEIGHT)
         return positions
 
     @cached_property
@@ -95,7 +95,7 @@ class Program(dict[int, Trace]):
             return state.translatable >= 0
         if not arrived:
             # One for the arrival, one for a jump behind it.
-            self._gain(2 * ENTRY_WEIGHT)
+            self._add_weight(2 * ENTRY_WEIGHT)
         self.arrivals[position] = arrived + 1
         return False
 
@@ -106,11 +106,11 @@ class Program(dict[int, Trace]):
         source = trace_source(code, position)
         self.characters -= len(source)
         frame.state.translatable -= len(source) * BLOCKS_PER_CHARACTER
-        self._gain(ENTRY_WEIGHT + CHARACTER_WEIGHT * len(source))
-        made: dict[str, Trace] = {}
+        self._add_weight(ENTRY_WEIGHT + CHARACTER_WEIGHT * len(source))
+        namespace: dict[str, Trace] = {}
         frame.state.check_deadline()
-        exec(compile(source, "<trace>", "exec"), self.names, made)
-        return made["f"]
+        exec(compile(source, "<trace>", "exec"), self.names, namespace)
+        return namespace["f"]
 
     def interpret(
         self, position: int, stack: list[int], memory: bytearray, gas: int, frame: Frame
@@ -121,10 +121,10 @@ class Program(dict[int, Trace]):
         """
         state, blocks, length = frame.state, self.blocks, len(self.raw)
         while True:
-            for done in _BATCH:
+            for count in _BATCH:
                 block = blocks.get(position) or self._decode(position)
-                price, least, most, functions, end, ending, target = block
-                if gas < price or not least <= len(stack) <= most:
+                price, min_stack, max_stack, functions, end, ending, target = block
+                if gas < price or not min_stack <= len(stack) <= max_stack:
                     _halt(position, frame, gas)
                 for function in functions:
                     function(stack, gas, frame)
@@ -148,14 +148,14 @@ class Program(dict[int, Trace]):
                     raise InvalidJumpDestination(f"There is no JUMPDEST at {target}.")
                 position = target
                 if position in self or self.due(position, state):
-                    state.translatable += done
+                    state.translatable += count
                     return position, gas
             state.translatable += len(_BATCH)
             state.check_deadline()
 
     def _decode(self, position: int) -> Block:
         block = self.blocks[position] = block_at(self.raw, position, self.instructions)
-        self._gain(BLOCK_WEIGHT + FUNCTION_WEIGHT * len(block.functions))
+        self._add_weight(BLOCK_WEIGHT + FUNCTION_WEIGHT * len(block.functions))
         return block
 
     def run(self, frame: Frame) -> None:
@@ -182,9 +182,9 @@ class Programs:
     """The programs of one table of opcodes, the least recently used forgotten first."""
 
     def __init__(
-        self, instructions: Instructions, arrivals: int = ARRIVALS, limit: int = WEIGHT, most: int = PROGRAMS
+        self, instructions: Instructions, arrivals: int = ARRIVALS, limit: int = WEIGHT, size: int = PROGRAMS
     ):
-        self.instructions, self.arrivals, self.limit, self.most = instructions, arrivals, limit, most
+        self.instructions, self.arrivals, self.limit, self.size = instructions, arrivals, limit, size
         # Not cachetools: programs grow while they are cached, and each frame looks one up.
         self.entries: OrderedDict[bytes, Program] = OrderedDict()
         self.weight = 0
@@ -198,18 +198,18 @@ class Programs:
             program = self.entries[key] = Program(code, self.instructions, self.arrivals, self._weigh)
         else:
             self.entries.move_to_end(key)
-        while len(self.entries) > self.most or (self.weight > self.limit and len(self.entries) > 1):
-            self._forget()
+        while len(self.entries) > self.size or (self.weight > self.limit and len(self.entries) > 1):
+            self._evict_oldest()
         return program
 
     def _weigh(self, weight: int) -> None:
         self.weight += weight
 
-    def _forget(self) -> None:
+    def _evict_oldest(self) -> None:
         """Forget the oldest."""
-        self._let_go(self.entries.popitem(last=False)[1])
+        self._evict(self.entries.popitem(last=False)[1])
 
-    def _let_go(self, program: Program) -> None:
+    def _evict(self, program: Program) -> None:
         """It may still be running, and weighs nothing from then on."""
         program.weigh = lambda weight: None
         self.weight -= program.weight
@@ -222,5 +222,5 @@ class Creations(Programs):
         key = len(code).to_bytes(4) + code[:64] + code[-64:]
         found = self.entries.get(key)
         if found is not None and found.raw != code:
-            self._let_go(self.entries.pop(key))
+            self._evict(self.entries.pop(key))
         return self._find(key, code)

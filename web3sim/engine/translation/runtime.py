@@ -42,7 +42,7 @@ def store(slot: int, value: int, gas: int, frame: Frame) -> int:
     """SSTORE by EIP-2200, EIP-2929 and EIP-3529. Gives the gas left."""
     if frame.static:
         raise WriteProtection("SSTORE in a static call")
-    if gas < frame.state.least_storage_gas:
+    if gas < frame.state.min_storage_gas:
         raise OutOfGas("Out of gas: SSTORE needs more than the stipend")
     accounts, address = frame.accounts, frame.storage_address
     current = accounts.get_storage(address, slot)

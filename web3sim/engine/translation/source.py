@@ -90,18 +90,18 @@ class _Trace(Writer):
         position: int | None = self.start
         seen: set[int] = set()
         short, traced = self.code.short, self.code.traced
-        before = -1
-        for done in range(INSTRUCTION_LIMIT):
+        previous = -1
+        for count in range(INSTRUCTION_LIMIT):
             if position is None:
                 return None
             if position in seen or self.characters > CHARACTER_LIMIT:
                 break
             if position != self.start:
-                if (short or position <= before) and position in traced:
+                if (short or position <= previous) and position in traced:
                     break
-                if position <= before and done > LOOP_LIMIT:
+                if position <= previous and count > LOOP_LIMIT:
                     break
-            before = position
+            previous = position
             if position >= len(raw):
                 return self.end("-1, g")
             code = raw[position]
@@ -115,7 +115,7 @@ class _Trace(Writer):
                 self.room = STACK_LIMIT - 1
                 self.push(Expression(f"Q({code}, x)"))
                 position += 1
-            elif code in instructions.known:
+            elif code in instructions.supported:
                 return self.end(f"X({position}, x, g)")
             else:
                 self.close_segment()
@@ -133,14 +133,14 @@ class _Trace(Writer):
         if code in PURE:
             self._pure(code)
         elif op.DUP1 <= code <= op.DUP16:
-            self.want(code - op.DUP1 + 1)
+            self.require(code - op.DUP1 + 1)
             self.push(self.symbols[op.DUP1 - code - 1])
         elif op.SWAP1 <= code <= op.SWAP16:
-            self.want(code - op.SWAP1 + 2)
+            self.require(code - op.SWAP1 + 2)
             other = op.SWAP1 - code - 2
             self.symbols[-1], self.symbols[other] = self.symbols[other], self.symbols[-1]
         elif code == op.POP:
-            self.want(1)
+            self.require(1)
             self.symbols.pop()
         elif code == op.JUMP:
             return self._jump(position)
@@ -172,7 +172,7 @@ class _Trace(Writer):
         operation = PURE[code]
         if code == op.ISZERO:
             # The one operation that takes a test as it is.
-            self.want(1)
+            self.require(1)
             operands = [self.symbols.pop()]
             if not operands[0].test:
                 self.settle(operands[0])
@@ -191,18 +191,18 @@ class _Trace(Writer):
     def _jump(self, position: int) -> int | None:
         (target,) = self.pop()
         price = self.code.instructions.prices[op.JUMP]
-        before = [*self.symbols, target]
+        symbols = [*self.symbols, target]
         if target.constant in self.code.destinations:
             return target.constant
         self.close_segment()
         if target.constant is None:
             self.emit(f"if {target.text} in D:")
             self.return_to(self.flush(self.symbols), f"{target.text}, g", " ")
-        self.leave_to_interpreter(position, before, price)
+        self.leave_to_interpreter(position, symbols, price)
         return None
 
     def _jump_if(self, position: int) -> int | None:
-        self.want(2)
+        self.require(2)
         (target,) = self.pop()
         condition = self.symbols.pop()
         price = self.code.instructions.prices[op.JUMPI]
@@ -261,7 +261,7 @@ class _Trace(Writer):
         self.emit(f"if len(m) < {end_name}: g = G({end_name}, m, g)")
         return f"{offset.text}:{end_name}"
 
-    def _forget(self, offset: Symbol, size: int) -> None:
+    def _invalidate(self, offset: Symbol, size: int) -> None:
         """Bytes at an offset are overwritten."""
         first = offset.constant
         if first is None:
@@ -283,7 +283,7 @@ class _Trace(Writer):
         offset, value = self.pop(2)
         where = self._touch(offset, WORD_BYTES)
         self.emit(f"m[{where}] = ({value.text}).to_bytes({WORD_BYTES})")
-        self._forget(offset, WORD_BYTES)
+        self._invalidate(offset, WORD_BYTES)
         if offset.constant is not None:
             self.words[offset.constant] = value
 
@@ -291,7 +291,7 @@ class _Trace(Writer):
         offset, value = self.pop(2)
         self._touch(offset, 1)
         self.emit(f"m[{offset.text}] = {value.text} & 255")
-        self._forget(offset, 1)
+        self._invalidate(offset, 1)
 
     def _sha3(self, position: int) -> None:
         offset, size = self.pop(2)
@@ -314,7 +314,7 @@ class _Trace(Writer):
         if size.constant is None:
             self.words.clear()
         elif size.constant:
-            self._forget(to, size.constant)
+            self._invalidate(to, size.constant)
 
     def _log(self, topics: int) -> None:
         offset, size, *words = self.pop(topics + 2)

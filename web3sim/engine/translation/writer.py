@@ -33,11 +33,11 @@ class Writer:
         self.charged_at: int | None = None
         self.cost = 0
         if repeats:
-            self.reach(repeats.depth)
+            self.extend_to(repeats.depth)
 
     # THE STACK
 
-    def reach(self, depth: int) -> None:
+    def extend_to(self, depth: int) -> None:
         """Have the symbols of at least so many places of the stack on entry."""
         while self.depth < depth:
             self.depth += 1
@@ -49,16 +49,16 @@ class Writer:
 
     def pop(self, count: int = 1) -> list[Symbol]:
         """The uppermost symbols, the top first; each an operand that can be written as it stands."""
-        self.want(count)
+        self.require(count)
         taken = self.symbols[: -count - 1 : -1]
         del self.symbols[-count:]
         for symbol in taken:
             self.settle(symbol)
         return taken
 
-    def want(self, count: int) -> None:
+    def require(self, count: int) -> None:
         if (missing := count - len(self.symbols)) > 0:
-            self.reach(self.depth + missing)
+            self.extend_to(self.depth + missing)
 
     def settle(self, symbol: Symbol) -> None:
         """Store a test as 0 or 1, where it's not used as a test."""
@@ -82,28 +82,28 @@ class Writer:
     def flush(self, symbols: list[Symbol]) -> list[str]:
         """Lines that make the stack what the symbols say."""
         unchanged = 0
-        while unchanged < min(len(symbols), self.depth) and self._stands(symbols, unchanged):
+        while unchanged < min(len(symbols), self.depth) and self._is_unchanged(symbols, unchanged):
             unchanged += 1
-        drop, new = self.depth - unchanged, symbols[unchanged:]
+        dropped, new = self.depth - unchanged, symbols[unchanged:]
         values = [valued(symbol) for symbol in new]
-        if not drop:
+        if not dropped:
             if len(new) > 1:
                 return [f"s += {', '.join(values)},"]
             return [f"s.append({text})" for text in values]
         if not new:
-            return [f"del s[-{drop}:]"]
-        if len(new) != drop:
-            return [f"s[-{drop}:] = {', '.join(values)},"]
-        places = [place for place in range(drop) if not self._stands(symbols, unchanged + place)]
-        if len(places) > 2:
-            return [f"s[-{drop}:] = {', '.join(values)},"]
-        return [f"s[-{drop - place}] = {values[place]}" for place in places]
+            return [f"del s[-{dropped}:]"]
+        if len(new) != dropped:
+            return [f"s[-{dropped}:] = {', '.join(values)},"]
+        indexes = [index for index in range(dropped) if not self._is_unchanged(symbols, unchanged + index)]
+        if len(indexes) > 2:
+            return [f"s[-{dropped}:] = {', '.join(values)},"]
+        return [f"s[-{dropped - index}] = {values[index]}" for index in indexes]
 
-    def _stands(self, symbols: list[Symbol], index: int) -> bool:
+    def _is_unchanged(self, symbols: list[Symbol], index: int) -> bool:
         """Return whether the stack itself already holds the symbol at this index."""
-        place = self.depth - index
+        position = self.depth - index
         changed = self.repeats.changed if self.repeats else frozenset()
-        return symbols[index] is self.entries[place - 1] and place not in changed
+        return symbols[index] is self.entries[position - 1] and position not in changed
 
     # LINES AND GAS
 
@@ -135,18 +135,18 @@ class Writer:
         self.close_segment()
         level = len(self.symbols) == self.depth
         if position == self.start and level and self.repeats:
-            moved = [
+            changed_symbols = [
                 (entry.text, valued(symbol))
                 for entry, symbol in zip(reversed(self.entries), self.symbols, strict=True)
                 if symbol is not entry
             ]
-            if moved:
-                names, values = zip(*moved, strict=True)
+            if changed_symbols:
+                names, values = zip(*changed_symbols, strict=True)
                 self.emit(f"{', '.join(names)} = {', '.join(values)}")
             return
         if position == self.start and level:
-            places = zip(range(self.depth, 0, -1), reversed(self.entries), self.symbols, strict=True)
-            self.loop = Loop(self.depth, frozenset(place for place, entry, now in places if now is not entry))
+            items = zip(range(self.depth, 0, -1), reversed(self.entries), self.symbols, strict=True)
+            self.loop = Loop(self.depth, frozenset(index for index, entry, now in items if now is not entry))
         self.return_to(self.flush(self.symbols), f"{position}, g")
 
     def leave_to_interpreter(self, position: int, symbols: list[Symbol], paid: int, indent: str = "") -> None:
@@ -161,8 +161,8 @@ class Writer:
             head.append(f" if not {bounds}: return x.interpret({self.start}, s, m, g, x)")
         if not self.repeats:
             return "\n".join(["def f(s, m, g, x):", *head, *(" " + line for line in lines)])
-        head += [f" i{place} = s[-{place}]" for place in range(1, self.depth + 1)]
-        tail = [f" s[-{place}] = i{place}" for place in sorted(self.repeats.changed)]
+        head += [f" i{index} = s[-{index}]" for index in range(1, self.depth + 1)]
+        tail = [f" s[-{index}] = i{index}" for index in sorted(self.repeats.changed)]
         body = ["  " + line for line in lines]
         tail.append(f" return {self.start}, g")
         return "\n".join(["def f(s, m, g, x):", *head, " while g >= x.checkpoint:", *body, *tail])

@@ -162,7 +162,7 @@ class _StateBefore:
         self._new = recorded.created | ({new} if new else set())
         # The network's own contracts have no code.
         called = recorded.contracts - self._new
-        self._contracts = {address for address in called if not rerun.system.at(address)}
+        self._contracts = {address for address in called if not rerun.system.is_system_contract(address)}
         # Nothing follows from these not being there.
         self._indifferent = {*self._new, rerun.request.sender}
 

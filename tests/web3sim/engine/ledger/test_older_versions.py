@@ -179,7 +179,7 @@ def test_creation_costs_the_same_in_all_versions(world, operation):
 
 def test_an_older_version_can_be_traced(world):
     class StepRecorder:
-        wants_stack = wants_memory = wants_storage = False
+        trace_stack = trace_memory = trace_storage = False
         operations: list[str] = []
 
         def frame_start(self, frame: FrameStart) -> None:

@@ -23,8 +23,8 @@ from web3sim.engine.interface import (
     Halt,
     Status,
     SystemAnswer,
-    delegate_of,
     delegation_to,
+    get_delegate,
 )
 from web3sim.engine.versions import V067, V070, V077
 
@@ -76,14 +76,14 @@ def test_refunds_do_not_go_below_the_least_price_of_data(run, world):
 
 def test_a_delegation_is_the_prefix_and_the_address():
     assert delegation_to(OTHER) == bytes.fromhex("ef0100") + OTHER
-    assert delegate_of(delegation_to(OTHER)) == OTHER
+    assert get_delegate(delegation_to(OTHER)) == OTHER
     for other in (
         b"",
         bytes.fromhex("ef0100"),
         bytes.fromhex("ef0101") + OTHER,
         delegation_to(OTHER) + b"\0",
     ):
-        assert delegate_of(other) is None
+        assert get_delegate(other) is None
 
 
 def test_a_message_runs_the_delegates_code_at_the_account(run, world):

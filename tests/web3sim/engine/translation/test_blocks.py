@@ -30,7 +30,11 @@ INSTRUCTIONS = Instructions.from_table(EngineComputation.opcodes)
 def test_a_block_is_straight_code_about_the_stack(raw, price, bounds, functions, end, ending, target):
     block = block_at(raw, 0, INSTRUCTIONS)
 
-    assert (block.price, (block.least, block.most), len(block.functions)) == (price, bounds, functions)
+    assert (block.price, (block.min_stack, block.max_stack), len(block.functions)) == (
+        price,
+        bounds,
+        functions,
+    )
     assert (block.end, block.ending, block.target) == (end, ending, target)
 
 

@@ -200,7 +200,7 @@ def test_a_word_of_memory_is_what_was_written_last(between):
 
 
 class Names:
-    wants_stack = wants_memory = wants_storage = False
+    trace_stack = trace_memory = trace_storage = False
 
     def __init__(self) -> None:
         self.names: list[str] = []

@@ -176,7 +176,7 @@ def test_a_program_that_is_forgotten_is_freed_without_the_collector():
     gc.collect()
     gc.disable()
     try:
-        programs._forget()
+        programs._evict_oldest()
         assert program() is None
     finally:
         gc.enable()

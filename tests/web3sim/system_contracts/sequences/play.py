@@ -141,8 +141,11 @@ class _Watched:
 
     def __init__(self, state: LedgerState, look: Callable[[], None], after: int) -> None:
         self._contracts, self._look, self._after = NetworkContracts(state), look, after
-        self.at, self.account_code = self._contracts.at, self._contracts.account_code
-        self.proxied, self.takes_value = self._contracts.proxied, self._contracts.takes_value
+        self.is_system_contract, self.account_code = (
+            self._contracts.is_system_contract,
+            self._contracts.account_code,
+        )
+        self.proxied, self.accepts_value = self._contracts.proxied, self._contracts.accepts_value
         self.tied_to_tokens, self.creation_gas = self._contracts.tied_to_tokens, self._contracts.creation_gas
         self.journal: Journal | None = None
 

@@ -314,7 +314,7 @@ def test_the_rows_of_a_new_token_are_seen_by_later_steps(ledger):
     assert overlay.relationship(token, TREASURY) == Relationship(TREASURY, token.id, 700, 2, 1)
     assert overlay.relationship(token, COLLECTOR) == Relationship(COLLECTOR, token.id, 0, 2, 1)
     assert overlay.custom_fees(token.id).fixed[0]["denominating_token_id"] == token.id
-    proxy = changes.present(address)
+    proxy = changes.current(address)
     assert proxy is not None
     assert proxy.code
     assert answer.gas == 100_000
