@@ -3,7 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from web3sim.limits.conditions import InvalidCondition, conditions_of
+from web3sim.limits.conditions import InvalidCondition, parse_conditions
 
 #: Most requests per second of a filter.
 MAX_RATE = 10**9
@@ -27,7 +27,7 @@ class ContractCallFilter(models.Model):
     name = models.CharField(primary_key=True, max_length=100)
     enabled = models.BooleanField(default=True)
     action = models.CharField(max_length=11, choices=Action, default=Action.LOG)
-    # As `conditions_of` reads them.
+    # As `parse_conditions` reads them.
     conditions = models.TextField(blank=True)
     # Percent of the requests that are filtered; for THROTTLE requests per second.
     rate = models.IntegerField(default=100)
@@ -42,15 +42,15 @@ class ContractCallFilter(models.Model):
         return self.name
 
     def clean(self) -> None:
-        wrong: dict[str, str] = {}
+        errors: dict[str, str] = {}
         try:
-            conditions_of(self.conditions)
+            parse_conditions(self.conditions)
         except InvalidCondition as error:
-            wrong["conditions"] = str(error)
-        most = MAX_RATE if self.action == self.Action.THROTTLE else 100
-        if self.rate is not None and not 0 <= self.rate <= most:
-            wrong["rate"] = f"Choose a number from 0 to {most}."
+            errors["conditions"] = str(error)
+        max_rate = MAX_RATE if self.action == self.Action.THROTTLE else 100
+        if self.rate is not None and not 0 <= self.rate <= max_rate:
+            errors["rate"] = f"Choose a number from 0 to {max_rate}."
         if self.limit is not None and self.limit < 0:
-            wrong["limit"] = "Choose a number from 0 on, or none."
-        if wrong:
-            raise ValidationError(wrong)
+            errors["limit"] = "Choose a number from 0 on, or none."
+        if errors:
+            raise ValidationError(errors)

@@ -206,7 +206,7 @@ def _answer(body: CallBody, deadline: float) -> Answer:
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
         simulation.GAS.add(by=answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
-            log.error("call_failed", request=filters.logged(body))
+            log.error("call_failed", request=filters.log_text(body))
     finally:
         throttle.restore(shared, unused)
     return answer

@@ -27,14 +27,14 @@ Clock = Callable[[], float]
 
 
 class Buckets(Protocol):
-    def take(self, name: str, rate: int, tokens: int) -> bool:
+    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
         """Take tokens from the bucket that `rate` per second fill; False, without change, if it has fewer."""
 
-    def give_back(self, name: str, rate: int, tokens: int) -> None:
+    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
         """Return tokens that were not used; a full bucket stays full."""
 
-    def count(self, name: str, most: int) -> bool:
-        """Count one more; False if there were `most` before."""
+    def count(self, name: str, limit: int) -> bool:
+        """Count one more; False if there were `limit` before."""
 
 
 # MEMORY AND FILES
@@ -64,45 +64,45 @@ class SharedBuckets:
                 log.warning("throttle_not_shared", path=str(path), reason=error.strerror)
         self._memory = mmap.mmap(-1 if self._file is None else self._file, _SIZE)
 
-    def take(self, name: str, rate: int, tokens: int) -> bool:
-        return self._changed(name, rate, -tokens)
+    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
+        return self._change_tokens(name, rate, -tokens)
 
-    def give_back(self, name: str, rate: int, tokens: int) -> None:
-        self._changed(name, rate, tokens)
+    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
+        self._change_tokens(name, rate, tokens)
 
-    def count(self, name: str, most: int) -> bool:
+    def count(self, name: str, limit: int) -> bool:
         key = _key(name)
         with self._lock, _Locked(self._file):
-            at, known = self._place(key)
-            counted = _RECORD.unpack_from(self._memory, at)[1] if known else 0.0
-            if counted >= most:
+            offset, exists = self._find_record(key)
+            counted = _RECORD.unpack_from(self._memory, offset)[1] if exists else 0.0
+            if counted >= limit:
                 return False
-            _RECORD.pack_into(self._memory, at, key, counted + 1, 0.0)
+            _RECORD.pack_into(self._memory, offset, key, counted + 1, 0.0)
             return True
 
-    def _changed(self, name: str, rate: int, by: int) -> bool:
+    def _change_tokens(self, name: str, rate: int, change: int) -> bool:
         key = _key(name)
         with self._lock, _Locked(self._file):
-            at, known = self._place(key)
-            now, left = self._clock(), float(rate)
-            if known:
-                _, before, then = _RECORD.unpack_from(self._memory, at)
+            offset, exists = self._find_record(key)
+            now, tokens = self._clock(), float(rate)
+            if exists:
+                _, stored, stored_at = _RECORD.unpack_from(self._memory, offset)
                 # After a start of the machine its clock begins anew.
-                if now >= then:
-                    left = min(before + (now - then) * rate, rate)
-            left += by
-            if left < 0:
+                if now >= stored_at:
+                    tokens = min(stored + (now - stored_at) * rate, rate)
+            tokens += change
+            if tokens < 0:
                 return False
-            _RECORD.pack_into(self._memory, at, key, min(left, rate), now)
+            _RECORD.pack_into(self._memory, offset, key, min(tokens, rate), now)
             return True
 
-    def _place(self, key: int) -> tuple[int, bool]:
+    def _find_record(self, key: int) -> tuple[int, bool]:
         """Where the record of a key is or is to be, and whether it is there."""
         for step in range(_RECORDS):
-            at = (key + step) % _RECORDS * _RECORD.size
-            stored = _RECORD.unpack_from(self._memory, at)[0]
+            offset = (key + step) % _RECORDS * _RECORD.size
+            stored = _RECORD.unpack_from(self._memory, offset)[0]
             if stored in (key, 0):
-                return at, stored == key
+                return offset, stored == key
         self._memory[:] = bytes(_SIZE)
         return key % _RECORDS * _RECORD.size, False
 
@@ -152,23 +152,23 @@ return 1
 
 
 class RedisBuckets:
-    """In a Redis, by a client such as django-redis makes; in `otherwise` while that does not work."""
+    """In a Redis, by a client such as django-redis makes; in `fallback` while that does not work."""
 
-    def __init__(self, client: Any, circuit: Circuit, otherwise: Buckets, namespace: str) -> None:
-        self._circuit, self._otherwise, self._namespace = circuit, otherwise, namespace
+    def __init__(self, client: Any, circuit: Circuit, fallback: Buckets, namespace: str) -> None:
+        self._circuit, self._fallback, self._namespace = circuit, fallback, namespace
         self._change, self._count = client.register_script(_CHANGE), client.register_script(_COUNT)
 
-    def take(self, name: str, rate: int, tokens: int) -> bool:
-        taken = self._run(self._change, name, rate, -tokens)
-        return self._otherwise.take(name, rate, tokens) if taken is None else taken
+    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
+        is_taken = self._run(self._change, name, rate, -tokens)
+        return self._fallback.try_consume(name, rate, tokens) if is_taken is None else is_taken
 
-    def give_back(self, name: str, rate: int, tokens: int) -> None:
+    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
         if self._run(self._change, name, rate, tokens) is None:
-            self._otherwise.give_back(name, rate, tokens)
+            self._fallback.add_tokens(name, rate, tokens)
 
-    def count(self, name: str, most: int) -> bool:
-        counted = self._run(self._count, name, most)
-        return self._otherwise.count(name, most) if counted is None else counted
+    def count(self, name: str, limit: int) -> bool:
+        counted = self._run(self._count, name, limit)
+        return self._fallback.count(name, limit) if counted is None else counted
 
     def _run(self, script: Any, name: str, *arguments: int) -> bool | None:
         """Return the answer of a script; None when Redis does not answer."""
@@ -201,31 +201,31 @@ class AdvanceBuckets:
         self._lock = threading.Lock()
         self._reserve: dict[str, int] = {}
 
-    def take(self, name: str, rate: int, tokens: int) -> bool:
+    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
         advance = rate // _ADVANCE
         with self._lock:
-            left = self._reserve.get(name, 0) - tokens
-            if left < 0:
-                if advance and self._shared.take(name, rate, advance - left):
-                    left = advance
-                elif self._shared.take(name, rate, -left):
-                    left = 0
+            remaining = self._reserve.get(name, 0) - tokens
+            if remaining < 0:
+                if advance and self._shared.try_consume(name, rate, advance - remaining):
+                    remaining = advance
+                elif self._shared.try_consume(name, rate, -remaining):
+                    remaining = 0
                 else:
                     return False
-            self._reserve[name] = left
+            self._reserve[name] = remaining
             return True
 
-    def give_back(self, name: str, rate: int, tokens: int) -> None:
+    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
         advance = rate // _ADVANCE
         with self._lock:
-            left = self._reserve.get(name, 0) + tokens
-            if left > 2 * advance:
-                self._shared.give_back(name, rate, left - advance)
-                left = advance
-            self._reserve[name] = left
+            remaining = self._reserve.get(name, 0) + tokens
+            if remaining > 2 * advance:
+                self._shared.add_tokens(name, rate, remaining - advance)
+                remaining = advance
+            self._reserve[name] = remaining
 
-    def count(self, name: str, most: int) -> bool:
-        return self._shared.count(name, most)
+    def count(self, name: str, limit: int) -> bool:
+        return self._shared.count(name, limit)
 
 
 @cache

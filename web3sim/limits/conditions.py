@@ -36,23 +36,23 @@ class Condition(NamedTuple):
         return self.expression == text if self.equals else self.expression in text
 
 
-def condition(field: str, kind: str, expression: str) -> Condition:
+def condition(field: str, comparison: str, expression: str) -> Condition:
     """Errors: InvalidCondition."""
     if field.upper() not in FIELDS:
         raise InvalidCondition(f"“{field}” is no field of a request: choose one of {', '.join(FIELDS)}.")
-    if kind.upper() not in TYPES:
-        raise InvalidCondition(f"“{kind}” is no way to compare: choose EQUALS or CONTAINS.")
+    if comparison.upper() not in TYPES:
+        raise InvalidCondition(f"“{comparison}” is no way to compare: choose EQUALS or CONTAINS.")
     if not expression.strip():
-        raise InvalidCondition(f"A text to look for is missing after {field.upper()} {kind.upper()}.")
-    return Condition(field.upper(), kind.upper() == "EQUALS", expression.lower())
+        raise InvalidCondition(f"A text to look for is missing after {field.upper()} {comparison.upper()}.")
+    return Condition(field.upper(), comparison.upper() == "EQUALS", expression.lower())
 
 
-def conditions_of(text: str) -> tuple[Condition, ...]:
+def parse_conditions(text: str) -> tuple[Condition, ...]:
     """The conditions of a text with one in each line. Errors: InvalidCondition."""
     conditions = []
     for line in filter(None, map(str.strip, text.splitlines())):
-        field, kind, expression = (*line.split(None, 2), "", "")[:3]
-        conditions.append(condition(field, kind, expression))
+        field, comparison, expression = (*line.split(None, 2), "", "")[:3]
+        conditions.append(condition(field, comparison, expression))
     return tuple(conditions)
 
 

@@ -19,7 +19,7 @@ from mirror.core.config.setting import InvalidSetting
 from mirror.core.db.availability import outage
 from web3sim.calls.body import CallBody
 from web3sim.limits.buckets import Buckets
-from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condition, conditions_of
+from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condition, parse_conditions
 from web3sim.limits.throttle import REQUESTS_EXCEEDED, Throttled
 from web3sim.models import MAX_RATE, ContractCallFilter
 
@@ -44,7 +44,7 @@ class RequestFilter(NamedTuple):
     limit: int | None = None
     rate: int = 100
 
-    def concerns(self, body: CallBody, buckets: Buckets) -> bool:
+    def matches(self, body: CallBody, buckets: Buckets) -> bool:
         if self.rate == 0 or (self.action != "THROTTLE" and random.random() * 100 >= self.rate):
             return False
         # The processes of a web server have one parent.
@@ -57,26 +57,26 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
     """Let all filters act on a request; the name of the engine that one of them chose. Errors: Throttled."""
     engine = None
     for each in filters:
-        if not each.concerns(body, buckets):
+        if not each.matches(body, buckets):
             continue
         if each.action == "LOG":
             # A warning, so that it is logged by default.
-            log.warning("contract_call", filter=each.name, request=logged(body))
+            log.warning("contract_call", filter=each.name, request=log_text(body))
         elif each.action == "REJECT":
             raise Throttled(REJECTED)
         elif each.action == "THROTTLE":
-            if not buckets.take(f"filter:{each.name}", each.rate, 1):
+            if not buckets.try_consume(f"filter:{each.name}", each.rate, 1):
                 raise Throttled(REQUESTS_EXCEEDED)
         else:
             engine = ENGINES[each.action]
     return engine
 
 
-def logged(body: CallBody) -> str:
+def log_text(body: CallBody) -> str:
     """Return a request in the form of the log, cut at the length that the setting says."""
-    text = " ".join(f"{name.lower()}={shown(body)}" for name, shown in FIELDS.items())
-    most: int = config.value("web3.maxPayloadLogSize")
-    return text if len(text) <= most else f"{text[:most]}…"
+    text = " ".join(f"{name.lower()}={get(body)}" for name, get in FIELDS.items())
+    max_length: int = config.value("web3.maxPayloadLogSize")
+    return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
 # SETTING
@@ -115,17 +115,17 @@ def _configured(name: str, members: Any) -> RequestFilter:
     limit, rate = members.get("limit"), members.get("rate", 100)
     if limit is not None and not (_is_number(limit) and limit >= 0):
         raise InvalidCondition(f"“limit” must be a number of requests, not {limit!r}")
-    most = MAX_RATE if action == "THROTTLE" else 100
-    if not (_is_number(rate) and 0 <= rate <= most):
-        raise InvalidCondition(f"“rate” must be a whole number from 0 to {most}, not {rate!r}")
+    max_rate = MAX_RATE if action == "THROTTLE" else 100
+    if not (_is_number(rate) and 0 <= rate <= max_rate):
+        raise InvalidCondition(f"“rate” must be a whole number from 0 to {max_rate}, not {rate!r}")
     return RequestFilter(name, action, tuple(conditions), limit, rate)
 
 
-def _check_members(members: Any, known: set[str]) -> None:
+def _check_members(members: Any, allowed: set[str]) -> None:
     if not isinstance(members, dict):
-        raise InvalidCondition(f"{members!r} must be an object with {', '.join(sorted(known))}")
-    if unknown := members.keys() - known:
-        raise InvalidCondition(f"“{min(unknown)}” is none of {', '.join(sorted(known))}")
+        raise InvalidCondition(f"{members!r} must be an object with {', '.join(sorted(allowed))}")
+    if unknown := members.keys() - allowed:
+        raise InvalidCondition(f"“{min(unknown)}” is none of {', '.join(sorted(allowed))}")
 
 
 def _is_number(value: Any) -> bool:
@@ -139,15 +139,15 @@ class Filters:
     """All filters, those of the admin read again every two seconds."""
 
     def __init__(self) -> None:
-        self._of_setting = configured()
-        self._all = self._of_setting
+        self._configured_filters = configured()
+        self._all = self._configured_filters
         self._read_at = float("-inf")
         self._reading = threading.Lock()
 
     def current(self) -> Sequence[RequestFilter]:
         if time.monotonic() - self._read_at > _RELOAD_SECONDS and self._reading.acquire(blocking=False):
             try:
-                self._all = (*self._of_setting, *_stored_filters())
+                self._all = (*self._configured_filters, *_stored_filters())
             except DatabaseError as error:
                 if outage.is_outage(error):
                     outage.report(error)
@@ -166,7 +166,7 @@ def _stored_filters() -> list[RequestFilter]:
         RequestFilter(
             f"{each.name}:{each.changed.timestamp()}",
             each.action,
-            conditions_of(each.conditions),
+            parse_conditions(each.conditions),
             each.limit,
             each.rate,
         )

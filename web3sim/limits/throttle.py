@@ -20,39 +20,39 @@ class Throttled(Exception):
 def admit(buckets: Buckets, gas: int) -> None:
     """Let a call of this gas limit pass. Errors: Throttled."""
     _count_request(buckets)
-    units = _units(gas)
-    if units and not buckets.take(_GAS, config.value("web3.throttle.gasPerSecond"), units):
+    units = _gas_units(gas)
+    if units and not buckets.try_consume(_GAS, config.value("web3.throttle.gasPerSecond"), units):
         raise Throttled(GAS_EXCEEDED)
 
 
 def admit_trace(buckets: Buckets) -> None:
     """Let a request for a trace pass, which also counts as a call without gas. Errors: Throttled."""
-    most: int = config.value("web3.throttle.opcodeRequestsPerSecond")
-    if most and not buckets.take(_TRACES, most, 1):
+    rate: int = config.value("web3.throttle.opcodeRequestsPerSecond")
+    if rate and not buckets.try_consume(_TRACES, rate, 1):
         raise Throttled(REQUESTS_EXCEEDED)
     _count_request(buckets)
 
 
 def _count_request(buckets: Buckets) -> None:
-    if not buckets.take(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1):
+    if not buckets.try_consume(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1):
         raise Throttled(REQUESTS_EXCEEDED)
 
 
 def restore(buckets: Buckets, gas: int) -> None:
     """Return gas that a call took and did not use."""
-    if units := _units(gas):
-        buckets.give_back(_GAS, config.value("web3.throttle.gasPerSecond"), units)
+    if units := _gas_units(gas):
+        buckets.add_tokens(_GAS, config.value("web3.throttle.gasPerSecond"), units)
 
 
 def unused(gas: int, used: int | None, succeeded: bool) -> int:
     """Return how much of a call's gas limit to return; `used` is None for a call without a result."""
-    most = gas * int(config.value("web3.throttle.gasLimitRefundPercent")) // 100
+    max_refund = gas * int(config.value("web3.throttle.gasLimitRefundPercent")) // 100
     if used is None or (used >= gas and not succeeded):
-        return most
-    return max(min(gas - used, most), 0)
+        return max_refund
+    return max(min(gas - used, max_refund), 0)
 
 
-def _units(gas: int) -> int:
+def _gas_units(gas: int) -> int:
     """Return the units that a call of this gas limit takes; a call of at most one unit takes none."""
     unit: int = config.value("web3.throttle.gasUnit")
     return gas // unit if gas > unit else 0

@@ -50,28 +50,28 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Buckets:
 
 
 def test_a_bucket_holds_what_a_second_brings(shared):
-    assert shared.take("gas", 10**9, 10**9 - 5)
-    assert not shared.take("gas", 10**9, 6)
-    assert shared.take("gas", 10**9, 5)
+    assert shared.try_consume("gas", 10**9, 10**9 - 5)
+    assert not shared.try_consume("gas", 10**9, 6)
+    assert shared.try_consume("gas", 10**9, 5)
 
 
 def test_what_is_not_there_is_not_taken(shared):
-    assert not shared.take("requests", 5, 6)
-    assert shared.take("requests", 5, 5)
-    assert not shared.take("requests", 5, 5)
+    assert not shared.try_consume("requests", 5, 6)
+    assert shared.try_consume("requests", 5, 5)
+    assert not shared.try_consume("requests", 5, 5)
 
 
 def test_returned_tokens_never_overfill_a_bucket(shared):
-    assert shared.take("requests", 5, 5)
-    shared.give_back("requests", 5, 500)
-    assert shared.take("requests", 5, 5)
-    assert not shared.take("requests", 5, 5)
+    assert shared.try_consume("requests", 5, 5)
+    shared.add_tokens("requests", 5, 500)
+    assert shared.try_consume("requests", 5, 5)
+    assert not shared.try_consume("requests", 5, 5)
 
 
 def test_buckets_have_names(shared):
-    assert shared.take("a", 5, 5)
-    assert shared.take("b", 5, 5)
-    assert not shared.take("a", 5, 5)
+    assert shared.try_consume("a", 5, 5)
+    assert shared.try_consume("b", 5, 5)
+    assert not shared.try_consume("a", 5, 5)
 
 
 def test_a_counter_counts_up_to_its_most(shared):
@@ -83,10 +83,10 @@ def test_a_counter_counts_up_to_its_most(shared):
 def test_threads_never_take_more_than_there_is(shared):
     taken: list[bool] = []
 
-    def take() -> None:
-        taken.extend(shared.take("few", 40, 1) for _ in range(10))
+    def try_consume() -> None:
+        taken.extend(shared.try_consume("few", 40, 1) for _ in range(10))
 
-    threads = [threading.Thread(target=take) for _ in range(8)]
+    threads = [threading.Thread(target=try_consume) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -96,7 +96,7 @@ def test_threads_never_take_more_than_there_is(shared):
 
 def _take_in_process(path: str) -> int:
     own = SharedBuckets(Path(path), Clock())
-    return sum(own.take("few", 1000, 1) for _ in range(2000))
+    return sum(own.try_consume("few", 1000, 1) for _ in range(2000))
 
 
 def test_processes_share_a_file(tmp_path):
@@ -107,53 +107,53 @@ def test_processes_share_a_file(tmp_path):
 
 def test_another_opener_of_a_file_sees_what_was_taken(tmp_path):
     first, second = (SharedBuckets(tmp_path / "throttle", Clock()) for _ in range(2))
-    assert first.take("a", 5, 5)
-    assert not second.take("a", 5, 1)
-    second.give_back("a", 5, 2)
-    assert first.take("a", 5, 2)
+    assert first.try_consume("a", 5, 5)
+    assert not second.try_consume("a", 5, 1)
+    second.add_tokens("a", 5, 2)
+    assert first.try_consume("a", 5, 2)
     assert first.count("b", 1) and not second.count("b", 1)
 
 
 def test_a_bucket_fills_evenly():
     clock = Clock()
     shared = SharedBuckets(None, clock)
-    assert shared.take("a", 10, 10)
+    assert shared.try_consume("a", 10, 10)
     clock.now += 0.35
-    assert [shared.take("a", 10, 1) for _ in range(4)] == [True, True, True, False]
+    assert [shared.try_consume("a", 10, 1) for _ in range(4)] == [True, True, True, False]
     clock.now += 100
-    assert shared.take("a", 10, 10)
-    assert not shared.take("a", 10, 1)
+    assert shared.try_consume("a", 10, 10)
+    assert not shared.try_consume("a", 10, 1)
 
 
 def test_a_clock_that_begins_anew_finds_full_buckets(tmp_path):
     clock = Clock()
-    assert SharedBuckets(tmp_path / "throttle", clock).take("a", 5, 5)
+    assert SharedBuckets(tmp_path / "throttle", clock).try_consume("a", 5, 5)
     clock.now = 3.0
-    assert SharedBuckets(tmp_path / "throttle", clock).take("a", 5, 5)
+    assert SharedBuckets(tmp_path / "throttle", clock).try_consume("a", 5, 5)
 
 
 def test_any_number_of_names_is_taken():
     shared = SharedBuckets(None, Clock())
-    assert all(shared.take(f"name {number}", 5, 5) for number in range(5000))
+    assert all(shared.try_consume(f"name {number}", 5, 5) for number in range(5000))
 
 
 def test_a_file_that_can_not_be_made_leaves_each_process_its_own(tmp_path, caplog):
     shared = SharedBuckets(tmp_path / "missing" / "throttle", Clock())
-    assert shared.take("a", 5, 5) and not shared.take("a", 5, 5)
+    assert shared.try_consume("a", 5, 5) and not shared.try_consume("a", 5, 5)
     assert "throttle_not_shared" in caplog.text
 
 
 def test_nodes_share_a_redis(still_redis):
     first, second = in_redis(still_redis), in_redis(still_redis)
-    assert first.take("a", 5, 5)
-    assert not second.take("a", 5, 5)
+    assert first.try_consume("a", 5, 5)
+    assert not second.try_consume("a", 5, 5)
 
 
 def test_a_bucket_in_redis_fills_with_time(redis_socket):
     redis.Redis(unix_socket_path=str(redis_socket)).flushall()
     shared = in_redis(redis_socket)
-    assert shared.take("a", 5, 5)
-    wait_until(lambda: shared.take("a", 5, 5))
+    assert shared.try_consume("a", 5, 5)
+    wait_until(lambda: shared.try_consume("a", 5, 5))
 
 
 def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
@@ -163,10 +163,10 @@ def test_while_redis_is_away_the_node_counts_by_itself(tmp_path, caplog):
         SharedBuckets(None, Clock()),
         "test",
     )
-    assert missing.take("a", 5, 5)
-    assert not missing.take("a", 5, 5)
-    missing.give_back("a", 5, 5)
-    assert missing.take("a", 5, 5)
+    assert missing.try_consume("a", 5, 5)
+    assert not missing.try_consume("a", 5, 5)
+    missing.add_tokens("a", 5, 5)
+    assert missing.try_consume("a", 5, 5)
     assert missing.count("b", 1) and not missing.count("b", 1)
     assert caplog.text.count("service_failed") == 1
 
@@ -186,53 +186,53 @@ class Asked(SharedBuckets):
         super().__init__(None, lambda: 1.0)
         self.times = 0
 
-    def take(self, name: str, rate: int, tokens: int) -> bool:
+    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
         self.times += 1
-        return super().take(name, rate, tokens)
+        return super().try_consume(name, rate, tokens)
 
-    def give_back(self, name: str, rate: int, tokens: int) -> None:
+    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
         self.times += 1
-        super().give_back(name, rate, tokens)
+        super().add_tokens(name, rate, tokens)
 
 
 def test_a_process_takes_some_tokens_in_advance():
     shared = Asked()
     process = AdvanceBuckets(shared)
-    assert sum(process.take("a", 1000, 1) for _ in range(900)) == 900
+    assert sum(process.try_consume("a", 1000, 1) for _ in range(900)) == 900
     assert shared.times < 20
-    assert sum(process.take("a", 1000, 1) for _ in range(900)) == 100
+    assert sum(process.try_consume("a", 1000, 1) for _ in range(900)) == 100
     first, second = AdvanceBuckets(shared), AdvanceBuckets(shared)
-    assert sum(each.take("b", 1000, 1) for _ in range(1000) for each in (first, second)) == 1000
+    assert sum(each.try_consume("b", 1000, 1) for _ in range(1000) for each in (first, second)) == 1000
 
 
 def test_calls_that_give_back_what_they_took_leave_the_others_alone():
     shared = Asked()
     process = AdvanceBuckets(shared)
     for _ in range(100):
-        assert process.take("gas", 10**9, 15_000_000)
-        process.give_back("gas", 10**9, 14_999_000)
+        assert process.try_consume("gas", 10**9, 15_000_000)
+        process.add_tokens("gas", 10**9, 14_999_000)
     assert shared.times == 1
 
 
 def test_caches_of_a_process_are_bounded():
     shared = Asked()
     process = AdvanceBuckets(shared)
-    assert process.take("a", 1000, 900)
-    process.give_back("a", 1000, 900)
+    assert process.try_consume("a", 1000, 900)
+    process.add_tokens("a", 1000, 900)
     # It keeps fifty.
-    assert shared.take("a", 1000, 950)
-    assert not shared.take("a", 1000, 1)
-    assert process.take("a", 1000, 50)
-    assert not process.take("a", 1000, 1)
+    assert shared.try_consume("a", 1000, 950)
+    assert not shared.try_consume("a", 1000, 1)
+    assert process.try_consume("a", 1000, 50)
+    assert not process.try_consume("a", 1000, 1)
 
 
 def test_few_tokens_are_not_taken_in_advance():
     shared = SharedBuckets(None, lambda: 1.0)
-    assert AdvanceBuckets(shared).take("a", 5, 1)
-    assert shared.take("a", 5, 4)
+    assert AdvanceBuckets(shared).try_consume("a", 5, 1)
+    assert shared.try_consume("a", 5, 4)
 
 
 def test_without_a_data_folder_nothing_is_made(settings, tmp_path):
     settings.DATA_DIR = tmp_path / "missing"
-    assert buckets.configured().take("a", 5, 5)
+    assert buckets.configured().try_consume("a", 5, 5)
     assert not (tmp_path / "missing").exists()

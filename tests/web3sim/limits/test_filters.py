@@ -11,7 +11,7 @@ from tests.logs import events
 from web3sim.calls.body import CallBody
 from web3sim.limits import filters as request_filters
 from web3sim.limits.buckets import SharedBuckets
-from web3sim.limits.conditions import FIELDS, InvalidCondition, condition, conditions_of
+from web3sim.limits.conditions import FIELDS, InvalidCondition, condition, parse_conditions
 from web3sim.limits.filters import Filters, RequestFilter, apply
 from web3sim.limits.throttle import Throttled
 from web3sim.models import ContractCallFilter
@@ -75,11 +75,11 @@ def test_defaults_are_seen_as_they_count():
 
 
 def test_conditions_are_written_one_per_line():
-    assert conditions_of(f"TO EQUALS {TO}\n\n  data contains AB cd \n") == (
+    assert parse_conditions(f"TO EQUALS {TO}\n\n  data contains AB cd \n") == (
         condition("TO", "EQUALS", TO),
         condition("DATA", "CONTAINS", "ab cd"),
     )
-    assert conditions_of("") == ()
+    assert parse_conditions("") == ()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_conditions_are_written_one_per_line():
 )
 def test_a_condition_that_is_none_is_named(text, problem):
     with pytest.raises(InvalidCondition, match=problem):
-        conditions_of(text)
+        parse_conditions(text)
 
 
 # ACTIONS
