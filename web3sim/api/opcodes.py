@@ -182,7 +182,7 @@ class Opcodes(SimulationView):
             throttle.admit_trace(buckets.process_buckets())
             flags = parameters.stack, parameters.memory, parameters.storage
             trace = Trace(find(name), *flags, deadline, seconds)
-            answer, pieces = pool.trace_pool().stream(trace, deadline, seconds)
+            answer, chunks = pool.trace_pool().stream(trace, deadline, seconds)
         except throttle.Throttled as error:
             simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
@@ -190,8 +190,8 @@ class Opcodes(SimulationView):
             raise Unavailable(outage.SENTENCE) from None
         except CallUnavailable as error:
             raise Unavailable(f"Not simulated: {error}") from None
-        if pieces is not None:
-            return StreamingHttpResponse(pieces, content_type=self.renderer.media_type)
+        if chunks is not None:
+            return StreamingHttpResponse(chunks, content_type=self.renderer.media_type)
         if answer.status is not HTTPStatus.OK:
             raise Unsuccessful(answer)
         return HttpResponse(answer.result, content_type=self.renderer.media_type)

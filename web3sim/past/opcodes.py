@@ -1,4 +1,4 @@
-"""The operations of a run as JSON, one entry each, emitted in pieces.
+"""The operations of a run as JSON, one entry each, emitted in chunks.
 
 An entry shows the state after its operation, but `pc` is that of the operation itself. A call of
 a precompiled or system contract has one more entry, of that contract: without stack, memory and storage,
@@ -11,7 +11,7 @@ from mirror.core.values.hapi.result_codes import NAMES
 from web3sim.engine.interface import Address, FrameEnd, FrameStart, Status, Step
 from web3sim.system_contracts.abi import ERROR_SELECTOR, one_string
 
-_PIECE_BYTES = 64 * 1024
+_CHUNK_BYTES = 64 * 1024
 # Operations that have another name by now than the library gives them.
 _RENAMED = {"SHA3": "KECCAK256"}
 
@@ -36,7 +36,7 @@ class OpcodeEntries:
         self.trace_stack, self.trace_memory, self.trace_storage = stack, memory, storage
         self._emit, self._is_system = emit, is_system
         self._reasons = {depth: iter(in_order) for depth, in_order in reasons.items()}
-        self._pieces: list[str] = []
+        self._chunks: list[str] = []
         self._length = 0
         self._first = True
         self._pc, self._op = 0, ""
@@ -92,16 +92,16 @@ class OpcodeEntries:
             + ("null}" if reason is None else f'"0x{reason.hex()}"}}')
         )
         self._first = False
-        self._pieces.append(entry)
+        self._chunks.append(entry)
         self._length += len(entry)
-        if self._length >= _PIECE_BYTES:
+        if self._length >= _CHUNK_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Emit the remaining entries."""
-        if self._pieces:
-            self._emit("".join(self._pieces).encode())
-            self._pieces.clear()
+        if self._chunks:
+            self._emit("".join(self._chunks).encode())
+            self._chunks.clear()
             self._length = 0
 
 

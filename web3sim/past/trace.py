@@ -1,7 +1,7 @@
 """Opcode traces: a past contract transaction run again, as the JSON of each operation.
 
 Source: the transaction and its state of web3sim.past.transactions; contract_action for why system contracts
-failed. The JSON is made in pieces: however many operations there are, no process holds them all.
+failed. The JSON is made in chunks: however many operations there are, no process holds them all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,9 @@ def load_engine() -> None:
 
 
 def answer(trace: Trace, emit: Emit) -> Answer:
-    """Pass the JSON to `emit` piece by piece, unless the trace fails. The Answer itself has no result.
+    """Pass the JSON to `emit` chunk by chunk, unless the trace fails. The Answer itself has no result.
 
-    Errors: unexpected ones; after the first piece also DeadlinePassed.
+    Errors: unexpected ones; after the first chunk also DeadlinePassed.
     """
     try:
         reading = Reading(trace.last)

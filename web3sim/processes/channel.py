@@ -6,10 +6,10 @@ Each message is a 4-byte length and that many bytes.
 import socket
 
 _LENGTH_BYTES = 4
-_PIECE_BYTES = 1 << 16
+_CHUNK_BYTES = 1 << 16
 
 
-class Closed(OSError):
+class ConnectionClosed(OSError):
     """The other side has closed the connection."""
 
 
@@ -20,10 +20,10 @@ def send(connection: socket.socket, message: bytes) -> None:
 
 def receive(connection: socket.socket) -> bytes:
     """Return the next message. Errors: Closed, and OSError such as TimeoutError."""
-    return bytes(_exactly(connection, int.from_bytes(_exactly(connection, _LENGTH_BYTES), "big")))
+    return bytes(_recv_all(connection, int.from_bytes(_recv_all(connection, _LENGTH_BYTES), "big")))
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes | bytearray:
+def _recv_all(connection: socket.socket, size: int) -> bytes | bytearray:
     received = connection.recv(size)
     if len(received) == size:
         return received
@@ -32,7 +32,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes | bytearray:
         received = connection.recv(size - len(message))
         message += received
     if len(message) < size:
-        raise Closed("the other side has closed the connection")
+        raise ConnectionClosed("the other side has closed the connection")
     return message
 
 
@@ -55,7 +55,7 @@ class Inbox:
                 message = bytes(buffer[_LENGTH_BYTES:end])
                 del buffer[:end]
                 return message
-            piece = self._connection.recv(max(end - len(buffer), _PIECE_BYTES))
-            if not piece:
-                raise Closed("the other side has closed the connection")
-            buffer += piece
+            chunk = self._connection.recv(max(end - len(buffer), _CHUNK_BYTES))
+            if not chunk:
+                raise ConnectionClosed("the other side has closed the connection")
+            buffer += chunk

@@ -24,7 +24,7 @@ from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.processes.starter import CHECK_SECONDS, CallUnavailable, Starter, WorkerProcess
 
-__all__ = ["Pieces", "Pool", "CallUnavailable", "pool", "stop", "trace_pool"]
+__all__ = ["Chunks", "Pool", "CallUnavailable", "pool", "stop", "trace_pool"]
 
 log = logs.logger("mirror.web3")
 
@@ -35,13 +35,15 @@ _MAX_WITHOUT_LEASE = 32
 
 
 class Pool:
-    """`size` processes; `patient` calls wait while all are busy with long ones.
+    """`size` processes; `max_queue` calls wait while all are busy with long ones.
 
     Pools of one `starter` share what the processes have in common.
     """
 
-    def __init__(self, size: int, patient: int, starter: Starter | None = None, name: str = "calls") -> None:
-        self._size, self._patient, self._name = size, patient, name
+    def __init__(
+        self, size: int, max_queue: int, starter: Starter | None = None, name: str = "calls"
+    ) -> None:
+        self._size, self._max_queue, self._name = size, max_queue, name
         self._starter = starter or Starter()
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
@@ -62,22 +64,22 @@ class Pool:
         Errors: CallUnavailable.
         """
         with self._lease_released(), self._timed():
-            worker, answer, last = self._send(request, deadline)
+            worker, answer, is_last = self._send(request, deadline)
             # Before this thread waits for its lease, whose holder may wait for a process.
-            self.release(worker, usable=not last)
+            self.release(worker, usable=not is_last)
         return answer
 
-    def stream(self, request: Any, deadline: float, seconds: float) -> "tuple[Any, Pieces | None]":
-        """Return the answer, or if it is long its pieces, which may take `seconds`.
+    def stream(self, request: Any, deadline: float, seconds: float) -> "tuple[Any, Chunks | None]":
+        """Return the answer, or if it is long its chunks, which may take `seconds`.
 
-        The pieces must be read to their end, or closed. Errors: CallUnavailable.
+        The chunks must be read to their end, or closed. Errors: CallUnavailable.
         """
         with self._lease_released(), self._timed():
-            worker, answer, ends = self._send(request, deadline)
+            worker, answer, is_last = self._send(request, deadline)
             if answer is not None:
-                self.release(worker, usable=not ends)
+                self.release(worker, usable=not is_last)
         if answer is None:
-            return None, Pieces(self, worker, time.monotonic() + seconds)
+            return None, Chunks(self, worker, time.monotonic() + seconds)
         return answer, None
 
     @contextmanager
@@ -94,7 +96,7 @@ class Pool:
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
-        began, outcome = time.perf_counter(), "unanswered"
+        started_at, outcome = time.perf_counter(), "unanswered"
         try:
             yield
             outcome = "answered"
@@ -102,29 +104,29 @@ class Pool:
             simulation.REFUSED.add(str(error))
             raise
         finally:
-            simulation.SECONDS.observe(time.perf_counter() - began, self._name, outcome)
+            simulation.SECONDS.observe(time.perf_counter() - started_at, self._name, outcome)
 
     def _send(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
         """Return a process, which must be released, its answer, and whether that is its last."""
         requirement = block_requirement.current()
         while time.monotonic() < deadline:
-            worker, late = self._acquire(deadline)
+            worker, delay = self._acquire(deadline)
             answered = False
             try:
-                deadline, request = deadline + late, request._replace(deadline=request.deadline + late)
+                deadline, request = deadline + delay, request._replace(deadline=request.deadline + delay)
                 message = request, logs.REQUEST_ID.get(), max(requirement.since, requirement.newest)
                 worker.send(pickle.dumps(message))
-                answer, last, newest = worker.answer(deadline)
+                answer, is_last, newest = worker.answer(deadline)
                 answered = True
                 # The caches of the process may be older.
                 requirement.record_read(NO_BLOCK)
                 requirement.record_read(newest)
-                return worker, answer, last
+                return worker, answer, is_last
             except BrokenPipeError:
                 # It had died before: another process gets the call.
                 continue
             except OSError as error:
-                raise _lost(worker, error) from error
+                raise _worker_lost(worker, error) from error
             finally:
                 if not answered:
                     self.release(worker, usable=False)
@@ -171,7 +173,7 @@ class Pool:
             while self._idle:
                 self._idle.pop().close()
 
-    def show(self) -> None:
+    def register_metrics(self) -> None:
         """Register the metrics of this pool's processes, and of the calls that wait for one."""
         for state, count in (
             ("idle", lambda: len(self._idle)),
@@ -185,12 +187,12 @@ class Pool:
         """Return a process, and for how many seconds of the wait one was starting, which do not count."""
         with self._lock:
             # First come, first served: otherwise a thread could wait for ever.
-            late = self._wait(deadline) if self._waiting or not self._idle else 0.0
+            delay = self._wait(deadline) if self._waiting or not self._idle else 0.0
             worker = self._idle.pop()
             worker.begin()
             self._busy.add(worker)
             self._wake_next()
-        return worker, late
+        return worker, delay
 
     def _wake_next(self) -> None:
         if self._waiting and self._idle:
@@ -200,38 +202,38 @@ class Pool:
         """Wait for a process; return `_acquire`'s seconds. Errors: CallUnavailable, ServerUnresponsive."""
         lease = threading.Condition(self._lock)
         self._waiting.append(lease)
-        late = 0.0
+        delay = 0.0
         try:
             while self._waiting[0] is not lease or not self._idle:
-                began = time.monotonic()
+                started_at = time.monotonic()
                 is_starting = len(self._idle) + len(self._busy) < self._size
-                lease.wait(self._patience(lease, deadline + late))
+                lease.wait(self._wait_seconds(lease, deadline + delay))
                 if is_starting:
-                    late += time.monotonic() - began
+                    delay += time.monotonic() - started_at
         except (CallUnavailable, unresponsive.ServerUnresponsive):
             self._waiting.remove(lease)
             self._wake_next()
             raise
         self._waiting.popleft()
-        return late
+        return delay
 
-    def _patience(self, lease: threading.Condition, deadline: float) -> float:
+    def _wait_seconds(self, lease: threading.Condition, deadline: float) -> float:
         """Return the seconds until the next check. Errors: CallUnavailable, ServerUnresponsive."""
         if not sql.reads_replicas():
             unresponsive.check()
         if self._failure and not (self._idle or self._busy):
             raise CallUnavailable(self._failure)
-        left = deadline - time.monotonic()
-        if left <= 0:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
             raise CallUnavailable("no process was free in time")
         # Most of them would not be served in time.
         if (
-            self._waiting.index(lease) >= self._patient
+            self._waiting.index(lease) >= self._max_queue
             and len(self._busy) >= self._size
             and all(worker.is_long for worker in self._busy)
         ):
             raise CallUnavailable("all processes are busy with long calls")
-        return min(left, CHECK_SECONDS)
+        return min(remaining, CHECK_SECONDS)
 
     def release(self, worker: WorkerProcess, *, usable: bool) -> None:
         """Return a process to the pool, or end it."""
@@ -244,18 +246,18 @@ class Pool:
             self._wake_next()
 
 
-def _lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
-    why = "took too long" if isinstance(error, TimeoutError) else "died"
-    simulation.LOST.add(why)
-    log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=why)
-    return CallUnavailable(f"its process {why}")
+def _worker_lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
+    reason = "took too long" if isinstance(error, TimeoutError) else "died"
+    simulation.LOST.add(reason)
+    log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=reason)
+    return CallUnavailable(f"its process {reason}")
 
 
-class Pieces:
-    """The pieces of a long answer. Errors while they are read: CallUnavailable, ServerUnresponsive."""
+class Chunks:
+    """The chunks of a long answer. Errors while they are read: CallUnavailable, ServerUnresponsive."""
 
-    def __init__(self, pool: Pool, worker: WorkerProcess, last: float) -> None:
-        self._pool, self._last = pool, last
+    def __init__(self, pool: Pool, worker: WorkerProcess, deadline: float) -> None:
+        self._pool, self._deadline = pool, deadline
         self._worker: WorkerProcess | None = worker
 
     def __iter__(self) -> Self:
@@ -265,17 +267,17 @@ class Pieces:
         if self._worker is None:
             raise StopIteration
         try:
-            if piece := self._worker.piece(self._last):
-                return piece
-            complete, last = pickle.loads(self._worker.piece(self._last))
+            if chunk := self._worker.chunk(self._deadline):
+                return chunk
+            complete, is_last = pickle.loads(self._worker.chunk(self._deadline))
         except unresponsive.ServerUnresponsive:
             self.close()
             raise
         except OSError as error:
-            lost = _lost(self._worker, error)
+            lost = _worker_lost(self._worker, error)
             self.close()
             raise lost from error
-        self._end(usable=not last)
+        self._end(usable=not is_last)
         if not complete:
             raise CallUnavailable("took too long")
         raise StopIteration
@@ -292,30 +294,30 @@ class Pieces:
 
 _pools: dict[str, Pool] = {}
 _starter = Starter()
-_making = threading.Lock()
+_pools_lock = threading.Lock()
 
 
 def pool() -> Pool:
     """Return the pool for the calls of this web server process."""
     size: int = config.value("web3.workers")
-    return _made("calls", size, size)
+    return _get_pool("calls", size, size)
 
 
 def trace_pool() -> Pool:
     """Return the pool for opcode traces: one at a time, which leaves the processes for calls alone."""
-    return _made("traces", 1, 0)
+    return _get_pool("traces", 1, 0)
 
 
-def _made(name: str, size: int, patient: int) -> Pool:
-    with _making:
+def _get_pool(name: str, size: int, max_queue: int) -> Pool:
+    with _pools_lock:
         if name not in _pools:
-            made = _pools[name] = Pool(size, patient, _starter, name)
-            made.show()
+            new_pool = _pools[name] = Pool(size, max_queue, _starter, name)
+            new_pool.register_metrics()
         return _pools[name]
 
 
 def stop() -> None:
     """Close all pools; the next call starts others, with the settings at that time."""
-    with _making:
+    with _pools_lock:
         while _pools:
             _pools.popitem()[1].close()

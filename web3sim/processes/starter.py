@@ -28,7 +28,7 @@ from web3sim.processes.channel import Inbox, receive
 log = logs.logger("mirror.web3")
 
 # A call is long after this processor time, or this time by the clock.
-_LONG_PROCESSOR_SECONDS, _LONG_SECONDS = 0.25, 2.0
+_LONG_CPU_SECONDS, _LONG_SECONDS = 0.25, 2.0
 #: The interval of checks for that.
 CHECK_SECONDS = 0.25
 _NICENESS_OF_LONG, _MAX_NICENESS = 10, 19
@@ -60,27 +60,27 @@ class WorkerProcess:
         #: Is readable once the process has ended; its reader closes it.
         self.end = os.dup(self._process)
         # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
-        self._processor = (~pid << 3) | 2
-        self._began = self._spent = 0.0
+        self._cpu_clock = (~pid << 3) | 2
+        self._began = self._cpu_at_start = 0.0
         # Whether its call runs at a lower priority.
-        self._slowed = False
+        self._is_slowed = False
 
     def begin(self) -> None:
         """A call begins now."""
-        self._slowed = False
-        self._began, self._spent = time.monotonic(), self._processor_seconds()
+        self._is_slowed = False
+        self._began, self._cpu_at_start = time.monotonic(), self._cpu_seconds()
 
     @property
     def is_long(self) -> bool:
         """Return whether its call has taken much of what others need."""
         return (
-            self._processor_seconds() - self._spent > _LONG_PROCESSOR_SECONDS
+            self._cpu_seconds() - self._cpu_at_start > _LONG_CPU_SECONDS
             or time.monotonic() - self._began > _LONG_SECONDS
         )
 
-    def _processor_seconds(self) -> float:
+    def _cpu_seconds(self) -> float:
         try:
-            return time.clock_gettime(self._processor)
+            return time.clock_gettime(self._cpu_clock)
         except OSError:
             return 0.0
 
@@ -89,26 +89,26 @@ class WorkerProcess:
 
     def answer(self, deadline: float) -> Any:
         """Errors: OSError, TimeoutError of them; ServerUnresponsive."""
-        return pickle.loads(self.piece(deadline))
+        return pickle.loads(self.chunk(deadline))
 
-    def piece(self, last: float) -> bytes:
-        """Errors: as `answer`; TimeoutError also for a piece that is there, but read too late."""
-        if time.monotonic() >= last + _GRACE_SECONDS:
+    def chunk(self, deadline: float) -> bytes:
+        """Errors: as `answer`; TimeoutError also for a chunk that is there, but read too late."""
+        if time.monotonic() >= deadline + _GRACE_SECONDS:
             raise TimeoutError
         while True:
             try:
                 return self._inbox.receive()
             except BlockingIOError:
-                if time.monotonic() >= last + _GRACE_SECONDS:
+                if time.monotonic() >= deadline + _GRACE_SECONDS:
                     raise TimeoutError from None
                 if not sql.reads_replicas():
                     unresponsive.check()
-                if self.is_long and not self._slowed:
+                if self.is_long and not self._is_slowed:
                     self._slow_down()
 
     def _slow_down(self) -> None:
         """Lower the priority of the thread that answers: of all but the first, which only starts others."""
-        self._slowed = True
+        self._is_slowed = True
         with suppress(OSError):
             # The whole node may run at a lower priority already.
             niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MAX_NICENESS)
@@ -146,7 +146,7 @@ class Starter:
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._pauses = Backoff()
-        self._began = self._due = 0.0
+        self._began = self._next_start = 0.0
 
     def worker(self, stopping: threading.Event) -> WorkerProcess:
         """A new process that is ready. Errors: CallUnavailable, also once `stopping` is set."""
@@ -163,18 +163,18 @@ class Starter:
                 raise CallUnavailable("no process could be started") from error
 
     def _worker(self, stopping: threading.Event) -> WorkerProcess:
-        """Errors: as `_hand_over`."""
+        """Errors: as `_send_socket`."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                self._hand_over(theirs, stopping)
+                self._send_socket(theirs, stopping)
             ours.settimeout(_START_SECONDS)
             return WorkerProcess(ours, pickle.loads(receive(ours)))
         except BaseException:
             ours.close()
             raise
 
-    def _hand_over(self, connection: socket.socket, stopping: threading.Event) -> None:
+    def _send_socket(self, connection: socket.socket, stopping: threading.Event) -> None:
         """Errors: OSError; CallUnavailable while nothing may be started."""
         if self._control is not None:
             try:
@@ -184,7 +184,7 @@ class Starter:
                 if not stopping.is_set():
                     self._record_death()
                 self.close()
-        if time.monotonic() < self._due:
+        if time.monotonic() < self._next_start:
             raise CallUnavailable("the process that starts others died, and is started again in a while")
         control = self._control = self._start()
         # `close` does not end what was started after it.
@@ -200,10 +200,10 @@ class Starter:
         process = f"simulation starter (process {self._process.pid})"
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
-        why, pause = exits.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
-        self._due = time.monotonic() + pause
-        exits.record(process, why)
-        log.error("process_died", process=process, reason=why, pause_s=round(pause))
+        reason, pause = exits.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
+        self._next_start = time.monotonic() + pause
+        exits.record(process, reason)
+        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -211,13 +211,13 @@ class Starter:
         ours.settimeout(_START_SECONDS)
         self._began = time.monotonic()
         replicas = reading.scoreboard_file()
-        passed = [theirs.fileno(), *([] if replicas is None else [replicas])]
+        inherited = [theirs.fileno(), *([] if replicas is None else [replicas])]
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
                 cwd=settings.BASE_DIR,
                 stdin=subprocess.DEVNULL,
-                pass_fds=passed,
+                pass_fds=inherited,
             )
         database = dict(connections.settings[DEFAULT_DB_ALIAS])
         channel.send(ours, pickle.dumps((config.values(), database, replicas)))

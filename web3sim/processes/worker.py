@@ -3,7 +3,7 @@
 Started by `web3sim.processes.starter` as `python -m web3sim.processes.worker <descriptor of a socket>`. The
 starter receives sockets on that one, and forks a worker for each, which is ready within milliseconds. A
 worker reads one call after the other from its socket and writes an answer to each. A long answer is announced
-by a message, then its pieces follow, ended by an empty one and a message: whether they are complete, and
+by a message, then its chunks follow, ended by an empty one and a message: whether they are complete, and
 whether there will be other answers. No process outlives the one that started it.
 """
 
@@ -42,7 +42,7 @@ _PAGE_BYTES = resource.getpagesize()
 _LONG_SECONDS = 0.1
 _CALLS_PER_CHECK = 100
 # Answers up to this size are sent whole.
-_WHOLE_BYTES = 256 * 1024
+_MAX_BUFFERED_BYTES = 256 * 1024
 
 
 # STARTER
@@ -54,13 +54,13 @@ def main(descriptor: int) -> None:
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_table.set_process_name("simulation starter")
-    with socket.socket(fileno=descriptor) as control, _Ends() as ends:
+    with socket.socket(fileno=descriptor) as control, _ChildSignals() as child_signals:
         _prepare(*pickle.loads(receive(control)))
         while True:
-            readable, _, _ = select.select([control.fileno(), ends.fileno()], [], [])
-            if ends.fileno() in readable:
-                ends.seen()
-                _collect()
+            readable, _, _ = select.select([control.fileno(), child_signals.fileno()], [], [])
+            if child_signals.fileno() in readable:
+                child_signals.drain()
+                _reap()
             if control.fileno() not in readable:
                 continue
             received = _receive_descriptor(control)
@@ -70,7 +70,7 @@ def main(descriptor: int) -> None:
             if pid == 0:
                 try:
                     control.close()
-                    ends.close()
+                    child_signals.close()
                     _Worker(socket.socket(fileno=received)).run()
                 except Exception as error:
                     log.error("worker_failed", exc_info=error)
@@ -79,7 +79,7 @@ def main(descriptor: int) -> None:
             os.close(received)
 
 
-class _Ends:
+class _ChildSignals:
     """Is readable when a worker has ended.
 
     The signal's handler does nothing: it runs between any two operations of the main thread, and another
@@ -97,7 +97,7 @@ class _Ends:
     def fileno(self) -> int:
         return self._woken.fileno()
 
-    def seen(self) -> None:
+    def drain(self) -> None:
         with suppress(BlockingIOError):
             while self._woken.recv(_PAGE_BYTES):
                 pass
@@ -115,18 +115,18 @@ class _Ends:
         self.close()
 
 
-def _collect() -> None:
+def _reap() -> None:
     """Reap workers that have ended, and log those that died."""
     from mirror.core.processes import exits
     from web3sim.processes.starter import ENDED_ON_PURPOSE
 
     with suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            pid, status = ended
+        while (child := os.waitpid(-1, os.WNOHANG))[0]:
+            pid, status = child
             if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
-                process, why = f"simulation worker (process {pid})", exits.reason(-os.WTERMSIG(status))
-                exits.record(process, why)
-                log.error("process_died", process=process, reason=why)
+                process, reason = f"simulation worker (process {pid})", exits.reason(-os.WTERMSIG(status))
+                exits.record(process, reason)
+                log.error("process_died", process=process, reason=reason)
 
 
 def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int | None = None) -> None:
@@ -158,8 +158,8 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     _ = connections[DEFAULT_DB_ALIAS]
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY:
-        most = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_STACK, (max(soft, most), hard))
+        max_stack = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (max(soft, max_stack), hard))
     # The threads of a worker run one after the other; a heap for each would count as its memory.
     ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     gc.collect()
@@ -209,7 +209,7 @@ class _Worker:
             return
         process_table.set_process_name("simulation worker")
         memory: int = config.value("web3.workerMemory") << 20
-        most_calls: int = config.value("web3.workerCalls")
+        max_calls: int = config.value("web3.workerCalls")
         size, self._resident = _memory()
         limit = size + memory + _STACK_BYTES
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -220,13 +220,13 @@ class _Worker:
         except OSError:
             return
         while True:
-            thread = threading.Thread(target=self._answer_calls, args=(memory, most_calls))
+            thread = threading.Thread(target=self._answer_calls, args=(memory, max_calls))
             thread.start()
             thread.join()
             if self._received is None:
                 return
 
-    def _answer_calls(self, memory: int, most_calls: int) -> None:
+    def _answer_calls(self, memory: int, max_calls: int) -> None:
         """Answer calls, until the priority of this thread has been lowered and there is another call."""
         priority = os.getpriority(os.PRIO_PROCESS, 0)
         with self._scheduler.leased():
@@ -237,9 +237,9 @@ class _Worker:
                     if os.getpriority(os.PRIO_PROCESS, 0) != priority:
                         self._received = message
                         return
-                    request, request_id, since = pickle.loads(message)
+                    request, request_id, min_block = pickle.loads(message)
                     logs.REQUEST_ID.set(request_id)
-                    if not self._answer_call(request, since, memory, most_calls):
+                    if not self._answer_call(request, min_block, memory, max_calls):
                         return
                 except OSError:
                     return
@@ -247,37 +247,37 @@ class _Worker:
                     log.error("worker_failed", exc_info=error)
                     return
 
-    def _answer_call(self, request: Any, since: int, memory: int, most_calls: int) -> bool:
-        """Answer a call from the block `since` or a later one; false if it was the last.
+    def _answer_call(self, request: Any, min_block: int, memory: int, max_calls: int) -> bool:
+        """Answer a call from the block `min_block` or a later one; false if it was the last.
 
         Errors: OSError when the web server has closed the connection.
         """
-        began = time.monotonic()
-        self._clear_older(since)
-        pieces = _Pieces(self._connection)
-        answer, spent = self._answer(request, pieces)
+        started_at = time.monotonic()
+        self._clear_older_state(min_block)
+        chunks = _Chunks(self._connection)
+        answer, is_exhausted = self._answer(request, chunks)
         self._calls += 1
-        if self._calls % _CALLS_PER_CHECK == 0 or time.monotonic() - began > _LONG_SECONDS:
-            spent = spent or _memory()[1] - self._resident > memory // 2
-        last = spent or self._calls >= most_calls
-        if not pieces.began:
-            send(self._connection, pickle.dumps((answer, last, block_requirement.newest_read())))
+        if self._calls % _CALLS_PER_CHECK == 0 or time.monotonic() - started_at > _LONG_SECONDS:
+            is_exhausted = is_exhausted or _memory()[1] - self._resident > memory // 2
+        is_last = is_exhausted or self._calls >= max_calls
+        if not chunks.started_at:
+            send(self._connection, pickle.dumps((answer, is_last, block_requirement.newest_read())))
         else:
-            pieces.end(complete=answer.status is HTTPStatus.OK, last=last)
-        return not last
+            chunks.end(complete=answer.status is HTTPStatus.OK, is_last=is_last)
+        return not is_last
 
-    def _clear_older(self, since: int) -> None:
-        """Clear cached state that is older than `since`, or than what the node has answered from."""
+    def _clear_older_state(self, min_block: int) -> None:
+        """Clear cached state that is older than `min_block`, or than what the node has answered from."""
         from web3sim.state.cache import caches
 
-        block_requirement.resume(since)
+        block_requirement.resume(min_block)
         answered = block_requirement.newest_answered()
-        if max(since, answered) > self._cached_from:
+        if max(min_block, answered) > self._cached_from:
             caches().clear_state()
             # Where there are replicas the block of a client may be one that none of them has.
-            self._cached_from = since if block_requirement.reader is None else answered
+            self._cached_from = min_block if block_requirement.reader is None else answered
 
-    def _answer(self, request: Any, pieces: "_Pieces") -> tuple[Any, bool]:
+    def _answer(self, request: Any, chunks: "_Chunks") -> tuple[Any, bool]:
         """Return the answer, and whether it is the last of this process."""
         from web3sim.calls import call
         from web3sim.past import trace
@@ -285,9 +285,9 @@ class _Worker:
         try:
             if not isinstance(request, Trace):
                 return call.answer(request), False
-            pieces.seconds = request.seconds
-            answer = trace.answer(request, pieces.add)
-            return answer._replace(result=pieces.buffered), False
+            chunks.seconds = request.seconds
+            answer = trace.answer(request, chunks.add)
+            return answer._replace(result=chunks.buffered), False
         except BlockNotAvailable as error:
             return call.unavailable(str(error)), False
         except MemoryError:
@@ -301,42 +301,42 @@ class _Worker:
             return Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
 
 
-class _Pieces:
-    """An answer in pieces: buffered while it is short, then sent piece by piece."""
+class _Chunks:
+    """An answer in chunks: buffered while it is short, then sent chunk by chunk."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._buffered: list[bytes] = []
         self._size = 0
-        self._last = 0.0
-        self.began = False
-        #: The time limit from its first piece.
+        self._deadline = 0.0
+        self.started_at = False
+        #: The time limit from its first chunk.
         self.seconds = 0.0
 
     @property
     def buffered(self) -> bytes:
         return b"".join(self._buffered)
 
-    def add(self, piece: bytes) -> None:
+    def add(self, chunk: bytes) -> None:
         """Errors: OSError when the web server has closed the connection, DeadlinePassed."""
-        if self.began:
-            if time.monotonic() > self._last:
+        if self.started_at:
+            if time.monotonic() > self._deadline:
                 raise DeadlinePassed
-            send(self._connection, piece)
+            send(self._connection, chunk)
             return
-        self._buffered.append(piece)
-        self._size += len(piece)
-        if self._size > _WHOLE_BYTES:
-            self.began = True
-            self._last = time.monotonic() + self.seconds
+        self._buffered.append(chunk)
+        self._size += len(chunk)
+        if self._size > _MAX_BUFFERED_BYTES:
+            self.started_at = True
+            self._deadline = time.monotonic() + self.seconds
             send(self._connection, pickle.dumps((None, False, block_requirement.newest_read())))
             send(self._connection, self.buffered)
             self._buffered.clear()
 
-    def end(self, *, complete: bool, last: bool) -> None:
+    def end(self, *, complete: bool, is_last: bool) -> None:
         """Errors: OSError."""
         send(self._connection, b"")
-        send(self._connection, pickle.dumps((complete, last)))
+        send(self._connection, pickle.dumps((complete, is_last)))
 
 
 def _memory() -> tuple[int, int]:

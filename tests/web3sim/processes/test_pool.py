@@ -25,7 +25,7 @@ from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, net
 from web3sim.processes import pool as workers
 from web3sim.processes import starter
 from web3sim.processes.channel import send
-from web3sim.processes.pool import CallUnavailable, Pieces, Pool
+from web3sim.processes.pool import CallUnavailable, Chunks, Pool
 from web3sim.processes.starter import Starter, WorkerProcess
 
 WORD_42 = (42).to_bytes(32, "big")
@@ -437,10 +437,10 @@ def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
         send(theirs, b"first")
         send(theirs, b"second")
         worker = WorkerProcess(ours, process.pid)
-        assert next(Pieces(pool, worker, soon())) == b"first"
+        assert next(Chunks(pool, worker, soon())) == b"first"
         # The second piece is there, but whoever reads comes too late.
         with pytest.raises(CallUnavailable):
-            next(Pieces(pool, worker, soon(-10)))
+            next(Chunks(pool, worker, soon(-10)))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
 
@@ -451,7 +451,7 @@ def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
     silent.set()
     monkeypatch.setattr(outage, "silent", silent)
     with theirs, pytest.raises(unresponsive.ServerUnresponsive):
-        next(Pieces(pool, WorkerProcess(ours, process.pid), soon()))
+        next(Chunks(pool, WorkerProcess(ours, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
 

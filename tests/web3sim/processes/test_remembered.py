@@ -25,7 +25,7 @@ def test_newer_block_of_a_client_clears_state_but_not_code() -> None:
     worker = _Worker(None)  # type: ignore[arg-type]
     kept = []
     for since in (3, 3, 2, 4):
-        worker._clear_older(since)
+        worker._clear_older_state(since)
         kept.append(not isinstance(caches().entities.get("account"), Absent))
         caches().entities.put("account", since)
         caches().code.put(7, b"code")
@@ -40,7 +40,7 @@ def test_block_known_only_to_a_client_caches_no_state_for_ever(monkeypatch: pyte
     kept = []
     for since, answered in ((0, 3), (10**18, 3), (0, 3), (0, 4)):
         known.record_answered(answered)
-        worker._clear_older(since)
+        worker._clear_older_state(since)
         kept.append(not isinstance(caches().entities.get("account"), Absent))
         caches().entities.put("account", since)
     assert kept == [False, False, True, False]
