@@ -100,7 +100,7 @@ def find(name: bytes | TransactionId) -> int:
     """Return when a transaction that ran a contract was agreed on. Errors: NotFound, DatabaseUnavailable."""
     reading = Reading()
     if isinstance(name, bytes):
-        first = first_of_hash(name, reading)
+        first = timestamp_of_hash(name, reading)
         if first is None:
             raise NotFound(
                 f"Contract transaction hash not found: 0x{name.hex()}",
@@ -108,7 +108,7 @@ def find(name: bytes | TransactionId) -> int:
             )
         return first
     payer, valid_start = name
-    first = first_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
+    first = timestamp_of_id(payer, valid_start, reading) if valid_start <= MAX_INT64 else None
     if first is None:
         raise NotFound(
             f"Transaction not found: {transaction_id.text(payer, valid_start)}",
@@ -119,7 +119,7 @@ def find(name: bytes | TransactionId) -> int:
     return first
 
 
-def first_of_hash(digest: bytes, reading: Reading) -> int | None:
+def timestamp_of_hash(digest: bytes, reading: Reading) -> int | None:
     """When the first transaction with this 32-byte hash was agreed on, of those that ran contracts."""
     # Index: contract_transaction_hash__hash (hash).
     row = reading.fetch_one(
@@ -128,7 +128,7 @@ def first_of_hash(digest: bytes, reading: Reading) -> int | None:
     return None if row is None else row[0]
 
 
-def first_of_id(payer_account_id: int, valid_start_ns: int, reading: Reading) -> int | None:
+def timestamp_of_id(payer_account_id: int, valid_start_ns: int, reading: Reading) -> int | None:
     """Return when the first transaction with an id was agreed on."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
     row = reading.fetch_one(

@@ -35,7 +35,7 @@ class OpcodeEntries:
     ) -> None:
         self.trace_stack, self.trace_memory, self.trace_storage = stack, memory, storage
         self._emit, self._is_system = emit, is_system
-        self._reasons = {depth: iter(in_order) for depth, in_order in reasons.items()}
+        self._reasons = {depth: iter(depth_reasons) for depth, depth_reasons in reasons.items()}
         self._chunks: list[str] = []
         self._length = 0
         self._first = True
@@ -50,12 +50,12 @@ class OpcodeEntries:
 
     def step(self, step: Step) -> None:
         self._pc, self._op = step.pc, _RENAMED.get(step.op, step.op)
-        shown = (
+        texts = (
             ",".join([f'"0x{value:064x}"' for value in step.stack]),
             ",".join([f'"0x{word.hex()}"' for word in step.memory]),
             self._storage(step.storage),
         )
-        self._add(step.gas, step.gas_cost, step.depth, shown, step.reason)
+        self._add(step.gas, step.gas_cost, step.depth, texts, step.reason)
 
     def _storage(self, slots: Mapping[int, int]) -> str:
         """Return the JSON of the slots, which is made only once for the same mapping."""
@@ -79,13 +79,13 @@ class OpcodeEntries:
             if end.status is Status.SUCCESS:
                 return None
             stored = next(self._reasons.get(end.depth, iter(())), None)
-            return None if stored is None else readable(stored)
+            return None if stored is None else decode_reason(stored)
         return end.output if end.status is Status.REVERT else None
 
     def _add(
-        self, gas: int, cost: int, depth: int, shown: tuple[str, str, str], reason: bytes | None
+        self, gas: int, cost: int, depth: int, texts: tuple[str, str, str], reason: bytes | None
     ) -> None:
-        stack, memory, storage = shown
+        stack, memory, storage = texts
         entry = (
             f'{"" if self._first else ","}{{"pc":{self._pc},"op":"{self._op}","gas":{gas},"gas_cost":{cost},'
             f'"depth":{depth},"stack":[{stack}],"memory":[{memory}],"storage":{{{storage}}},"reason":'
@@ -105,7 +105,7 @@ class OpcodeEntries:
             self._length = 0
 
 
-def readable(reason: bytes) -> bytes:
+def decode_reason(reason: bytes) -> bytes:
     """Return the revert data of a system contract as Error(string): the name of a response code, or text.
 
     An Error(string) stays as it is. Zeros alone are no reason.

@@ -42,7 +42,7 @@ def answer(trace: Trace, emit: Emit) -> Answer:
     """
     try:
         reading = Reading(trace.last)
-        past = transactions.at(trace.consensus_timestamp, reading)
+        past = transactions.transaction_at(trace.consensus_timestamp, reading)
         if past is None:
             return _failed(HTTPStatus.NOT_FOUND, f"Contract result not found: {trace.consensus_timestamp}")
         if not past.ran:

@@ -20,7 +20,7 @@ from mirror.core.values.hapi.result_codes import NAMES, SUCCESS, WRONG_NONCE
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from web3sim.calls.gas_price import prices_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
-from web3sim.past.wrapped import Wrapped, wrapped_of
+from web3sim.past.wrapped import Wrapped, from_row
 from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.database import Reading
@@ -29,7 +29,7 @@ from web3sim.state.tables.rows import ADDRESS_LENGTH
 from web3sim.system_contracts.contracts import NetworkContracts
 
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]
-_MAKING = [NUMBERS["TOKENCREATION"], NUMBERS["SCHEDULECREATE"]]
+_CREATING_TYPES = [NUMBERS["TOKENCREATION"], NUMBERS["SCHEDULECREATE"]]
 _INVALID_SIGNATURE = "INVALID_SIGNATURE"
 
 _COLUMNS = """
@@ -109,12 +109,12 @@ class CodeMissing(Exception):
 # FINDING
 
 
-def at(consensus_timestamp: int, reading: Reading) -> PastTransaction | None:
+def transaction_at(consensus_timestamp: int, reading: Reading) -> PastTransaction | None:
     transactions = _read(reading, "where r.consensus_timestamp = %s", (consensus_timestamp,))
     return transactions[0] if transactions else None
 
 
-def between(
+def transactions_between(
     first: int, last: int, contract_id: int | None, limit: int, reading: Reading
 ) -> list[PastTransaction]:
     """The first so many of a range of times (ns, both inclusive), in order; of one contract if given."""
@@ -140,7 +140,7 @@ def _read(reading: Reading, condition: str, values: Values) -> list[PastTransact
         return []
     results = [_from_row(row) for row in rows]
     # Indexes: the primary keys, which begin with the time.
-    of_payers = reading.fetch(
+    payer_rows = reading.fetch(
         f"""
         select t.consensus_timestamp, {_PAYER_COLUMNS}
         from transaction t left join ethereum_transaction e
@@ -152,11 +152,11 @@ def _read(reading: Reading, condition: str, values: Values) -> list[PastTransact
             sorted({past.payer_account_id for past in results}),
         ),
     )
-    known = {time: (kind, _ethereum_of(wrapped)) for time, kind, *wrapped in of_payers}
+    by_timestamp = {time: (number, _ethereum(wrapped)) for time, number, *wrapped in payer_rows}
     return [
-        replace(past, type=kind, ethereum=ethereum)
+        replace(past, type=number, ethereum=ethereum)
         for past in results
-        for kind, ethereum in [known.get(past.consensus_timestamp, (None, None))]
+        for number, ethereum in [by_timestamp.get(past.consensus_timestamp, (None, None))]
     ]
 
 
@@ -164,12 +164,12 @@ _WRAPPED = 8
 
 
 def _from_row(row: Row) -> PastTransaction:
-    return replace(PastTransaction(*row[:-_WRAPPED]), ethereum=_ethereum_of(row[-_WRAPPED:]))
+    return replace(PastTransaction(*row[:-_WRAPPED]), ethereum=_ethereum(row[-_WRAPPED:]))
 
 
-def _ethereum_of(wrapped: Sequence[Any]) -> Wrapped | None:
+def _ethereum(wrapped: Sequence[Any]) -> Wrapped | None:
     # The bytes are null only where there is no row.
-    return None if wrapped[0] is None else wrapped_of(wrapped)
+    return None if wrapped[0] is None else from_row(wrapped)
 
 
 # RUNNING
@@ -193,16 +193,16 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         raise BlockMissing
     selected = SelectedBlock(block, past.consensus_timestamp - 1)
     ledger = LedgerState(selected, reading)
-    ledger.known_numbers = _made(past, block.consensus_end, reading)
+    ledger.known_numbers = _created_numbers(past, block.consensus_end, reading)
     addresses = _Addresses(past, ledger, reading)
-    known = prices_at(past.consensus_timestamp)
+    prices = prices_at(past.consensus_timestamp)
     request = CallRequest(
         sender=addresses.sender,
         to=None if past.creates else addresses.receiver,
         data=_data(past),
         gas=past.gas_limit if past.ethereum is None else past.ethereum.gas_limit,
         value=_value(past),
-        gas_price=known.gas,
+        gas_price=prices.gas,
         new_contract_address=addresses.created if past.creates else None,
         version=ledger.version,
         deadline=deadline,
@@ -211,12 +211,12 @@ def rerun(past: PastTransaction, reading: Reading, deadline: float | None = None
         request,
         selected.environment(request.gas),
         RecordedState(ledger, past, request),
-        NetworkContracts(ledger, known),
+        NetworkContracts(ledger, prices),
         ledger,
     )
 
 
-def _made(past: PastTransaction, end: int, reading: Reading) -> list[int]:
+def _created_numbers(past: PastTransaction, end: int, reading: Reading) -> list[int]:
     """The numbers of the tokens and schedules that system contracts made in a transaction, in their order."""
     # Index: the primary key (consensus_timestamp). The parts of a transaction are in its block.
     rows = reading.fetch(
@@ -226,23 +226,23 @@ def _made(past: PastTransaction, end: int, reading: Reading) -> list[int]:
             and parent_consensus_timestamp = %(at)s and type = any(%(types)s) and result = 22
         order by consensus_timestamp
         """,
-        {"at": past.consensus_timestamp, "end": end, "types": _MAKING},
+        {"at": past.consensus_timestamp, "end": end, "types": _CREATING_TYPES},
     )
-    return [entity_id.decode(made)[2] for (made,) in rows if made]
+    return [entity_id.decode(entity)[2] for (entity,) in rows if entity]
 
 
 def addresses_of(ids: Iterable[int], reading: Reading) -> dict[int, Address]:
     """Return the EVM addresses of entities, also of those deleted since; long-zero ones of unknown ids."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
+    unique_ids = list(dict.fromkeys(ids))
+    if not unique_ids:
         return {}
     # Index: the primary key (id).
-    rows = reading.fetch("select id, evm_address, alias from entity where id = any(%s)", (wanted,))
-    own = {
-        id: next((bytes(name) for name in named if name is not None and len(name) == ADDRESS_LENGTH), None)
-        for id, *named in rows
+    rows = reading.fetch("select id, evm_address, alias from entity where id = any(%s)", (unique_ids,))
+    addresses = {
+        id: next((bytes(name) for name in names if name is not None and len(name) == ADDRESS_LENGTH), None)
+        for id, *names in rows
     }
-    return {id: own.get(id) or entity_id.long_zero(id) for id in wanted}
+    return {id: addresses.get(id) or entity_id.long_zero(id) for id in unique_ids}
 
 
 class _Addresses:
@@ -287,20 +287,20 @@ def _data(past: PastTransaction) -> bytes:
             return past.ethereum.call_data
         if past.function_parameters or past.ethereum.call_data_id is None:
             return past.function_parameters
-        return _file(past.ethereum.call_data_id, past.consensus_timestamp)
+        return _file_content(past.ethereum.call_data_id, past.consensus_timestamp)
     if not past.creates:
         return past.function_parameters
     initcode = past.initcode or past.failed_initcode
     if initcode:
         return initcode
     if past.file_id is not None:
-        return _file(past.file_id, past.consensus_timestamp) + past.function_parameters
+        return _file_content(past.file_id, past.consensus_timestamp) + past.function_parameters
     if past.function_parameters:
         return past.function_parameters
     raise CodeMissing
 
 
-def _file(file_id: int, time: int) -> bytes:
+def _file_content(file_id: int, time: int) -> bytes:
     """Return the bytes that a file holds in hex. Errors: CodeMissing."""
     content = files.content(file_id, time)
     try:

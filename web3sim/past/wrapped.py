@@ -25,7 +25,7 @@ class Wrapped:
     nonce: int
 
 
-def wrapped_of(columns: Sequence[Any]) -> Wrapped:
+def from_row(columns: Sequence[Any]) -> Wrapped:
     """Return the transaction in a row, decoded from `data`; from the other columns if that is invalid."""
     data, gas_limit, to_address, call_data, call_data_id, value, in_weibars, nonce = columns
     try:

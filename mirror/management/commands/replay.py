@@ -68,12 +68,12 @@ class Command(NodeCommand):
     def _summarize(self, totals: Totals, seconds: float) -> None:
         replayed, matching = totals.replayed.total(), totals.matching.total()
         if not replayed:
-            total = totals.left_out.total()
+            total = totals.skipped.total()
             self.echo(f"None of {total:,} contract transactions could be replayed; the lines above say why.")
             return
         transactions = f"{replayed:,} replayed contract transactions"
-        if left_out := totals.left_out.total():
-            transactions += f" ({left_out:,} more could not be replayed)"
+        if skipped := totals.skipped.total():
+            transactions += f" ({skipped:,} more could not be replayed)"
         if matching < replayed:
             raise CommandError(f"{replayed - matching:,} of {transactions} differ from what was recorded.")
         self.echo(f"All of {transactions} match what was recorded. It took {seconds:.1f} s.")
@@ -141,5 +141,5 @@ def _table(totals: Totals) -> list[str]:
         lines.append("\nfunctions of system contracts in those that match")
         lines += [f"{calls:>8,}  {function}" for function, calls in sorted(totals.services.items())]
         lines.append("")
-    lines += [f"left out: {number:,}: {reason}" for reason, number in totals.left_out.most_common()]
+    lines += [f"left out: {number:,}: {reason}" for reason, number in totals.skipped.most_common()]
     return [*lines, ""]

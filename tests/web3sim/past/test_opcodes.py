@@ -10,7 +10,7 @@ from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import BLOCK, CONTRACT, NOBODY, OTHER, SENDER, World, calling, code, long_zero
 from web3sim.engine.interface import AccountRecord, CallRequest, Status, SystemAnswer
 from web3sim.engine.registry import engine
-from web3sim.past.opcodes import OpcodeEntries, readable
+from web3sim.past.opcodes import OpcodeEntries, decode_reason
 
 IDENTITY, TOKEN_SERVICE = long_zero(4), long_zero(0x167)
 SUCCESS_TEXT = bytes.fromhex("08c379a0") + (32).to_bytes(32, "big")
@@ -209,7 +209,7 @@ def test_of_several_that_failed_at_one_depth_each_has_its_own_reason(world):
     ],
 )
 def test_reasons_of_system_contracts_become_words(recorded, told):
-    assert readable(recorded) == told
+    assert decode_reason(recorded) == told
 
 
 def test_many_entries_come_in_pieces(world):

@@ -25,7 +25,7 @@ def _network(build: Build):
 
 
 def rerun(at=AT):
-    found = transactions.at(at, Reading())
+    found = transactions.transaction_at(at, Reading())
     assert found is not None
     return transactions.rerun(found, Reading())
 
@@ -246,10 +246,10 @@ def test_of_several_transactions_with_a_hash_or_an_id_the_first_counts(build):
     past_rows.result(AT + SECOND // 2)
     with_same_hash = {"hash": past_rows.digest(AT), "payer_account_id": CALLER, "entity_id": TO}
     insert("contract_transaction_hash", consensus_timestamp=AT + 1, transaction_result=22, **with_same_hash)
-    assert opcodes.first_of_hash(past_rows.digest(AT), Reading()) == AT
-    assert opcodes.first_of_id(CALLER, AT - 5 * SECOND, Reading()) == AT
-    assert opcodes.first_of_hash(b"\0" * 32, Reading()) is None
-    assert opcodes.first_of_id(CALLER, START, Reading()) is None
+    assert opcodes.timestamp_of_hash(past_rows.digest(AT), Reading()) == AT
+    assert opcodes.timestamp_of_id(CALLER, AT - 5 * SECOND, Reading()) == AT
+    assert opcodes.timestamp_of_hash(b"\0" * 32, Reading()) is None
+    assert opcodes.timestamp_of_id(CALLER, START, Reading()) is None
 
 
 def test_range_is_read_in_order(build):
@@ -258,11 +258,11 @@ def test_range_is_read_in_order(build):
     past_rows.result(AT)
 
     def times(first, last, contract_id, limit):
-        found = transactions.between(first, last, contract_id, limit, Reading())
+        found = transactions.transactions_between(first, last, contract_id, limit, Reading())
         return [one.consensus_timestamp - AT for one in found]
 
     assert times(AT, AT + 9, None, 10) == [0, 1, 2]
     assert times(AT + 1, AT + 1, None, 10) == [1]
     assert times(AT, AT + 9, None, 2) == [0, 1]
     assert times(AT, AT + 9, TO, 10) == [0, 1]
-    assert transactions.at(AT + 7, Reading()) is None
+    assert transactions.transaction_at(AT + 7, Reading()) is None

@@ -45,7 +45,7 @@ class ReadState:
         return digest
 
 
-def case_of(
+def build_case(
     transaction: PastTransaction,
     recorded: Recorded,
     rerun: Rerun,

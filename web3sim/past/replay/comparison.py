@@ -27,8 +27,8 @@ from web3sim.engine.interface import (
     Status,
 )
 from web3sim.past import transactions
-from web3sim.past.replay.cases import ReadState, case_of
-from web3sim.past.replay.functions import function_of
+from web3sim.past.replay.cases import ReadState, build_case
+from web3sim.past.replay.functions import function_name
 from web3sim.past.replay.recorded import Recorded
 from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
@@ -57,23 +57,23 @@ _HALT_NAMES = {
 }
 
 
-class LeftOut(Exception):
+class NotReplayable(Exception):
     """A transaction can't be replayed; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    what: str
+    name: str
     recorded: str
     replayed: str
 
     def __str__(self) -> str:
-        return f"{self.what}: recorded {self.recorded}, replayed {self.replayed}"
+        return f"{self.name}: recorded {self.recorded}, replayed {self.replayed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One transaction. `left_out` says why it was not run; `case` is it as a test, if it differs.
+    """One transaction. `skipped` says why it was not run; `case` is it as a test, if it differs.
 
     `services` are the functions of system contracts that it called.
     """
@@ -82,7 +82,7 @@ class Replayed:
     contract: str
     function: str
     differences: tuple[Difference, ...] = ()
-    left_out: str | None = None
+    skipped: str | None = None
     case: Mapping[str, object] | None = None
     services: tuple[str, ...] = ()
 
@@ -100,32 +100,32 @@ class Replay:
     def run(self, transaction: PastTransaction, recorded: Recorded) -> Replayed:
         """Errors: those of the reading."""
         contract = entity_id.text(transaction.contract_id or None) or "none"
-        name = (transaction.consensus_timestamp, contract)
+        key = (transaction.consensus_timestamp, contract)
         try:
             check_can_be_replayed(transaction, recorded)
             rerun = transactions.rerun(transaction, self._reading, time.monotonic() + _SECONDS)
             state = ReadState(_StateBefore(rerun, recorded, self))
             result = self._engine.execute(rerun.request, rerun.block, state, rerun.system)
-        except LeftOut as reason:
-            return Replayed(*name, "", left_out=str(reason))
+        except NotReplayable as reason:
+            return Replayed(*key, "", skipped=str(reason))
         except BlockMissing:
-            return Replayed(*name, "", left_out="its block is not stored")
+            return Replayed(*key, "", skipped="its block is not stored")
         except CodeMissing:
-            return Replayed(*name, "", left_out="its init code, or the file with its data, is not stored")
+            return Replayed(*key, "", skipped="its init code, or the file with its data, is not stored")
         except NotSupported:
-            return Replayed(*name, "", left_out="too many block hashes")
+            return Replayed(*key, "", skipped="too many block hashes")
         except DeadlinePassed:
-            return Replayed(*name, "", left_out="it takes too long")
-        function = function_of(rerun.request)
+            return Replayed(*key, "", skipped="it takes too long")
+        function = function_name(rerun.request)
         differences = tuple(compare(transaction, recorded, rerun, result))
         services = tuple(rerun.system.calls.elements())
         # A case has no ledger for system contracts.
         is_stored = differences and not services
-        case = case_of(transaction, recorded, rerun, state, differences) if is_stored else None
-        return Replayed(*name, function, differences, case=case, services=services)
+        case = build_case(transaction, recorded, rerun, state, differences) if is_stored else None
+        return Replayed(*key, function, differences, case=case, services=services)
 
     @property
-    def knows_all(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether everything is stored since the network began."""
         return self._beginning is None
 
@@ -146,11 +146,11 @@ class Replay:
 def check_can_be_replayed(transaction: PastTransaction, recorded: Recorded) -> None:
     """Errors: LeftOut."""
     if transaction.transaction_nonce or transaction.type not in _TYPES:
-        raise LeftOut("a part of another transaction")
+        raise NotReplayable("a part of another transaction")
     if transaction.function_result is None or not transaction.ran:
-        raise LeftOut(f"it was never run ({transaction.result})")
+        raise NotReplayable(f"it was never run ({transaction.result})")
     if not recorded.has_sidecars:
-        raise LeftOut("its sidecars are not loaded")
+        raise NotReplayable("its sidecars are not loaded")
 
 
 class _StateBefore:
@@ -170,11 +170,11 @@ class _StateBefore:
         record = self._rerun.state.account(address)
         is_contract = record is not None and record.kind is AccountKind.CONTRACT
         if (is_contract or address in self._contracts) and (record is None or not record.code):
-            raise LeftOut("the code of a contract is not stored")
-        if record is None and not self._replay.knows_all and address not in self._indifferent:
+            raise NotReplayable("the code of a contract is not stored")
+        if record is None and not self._replay.is_complete and address not in self._indifferent:
             num = entity_id.num_of_long_zero(address)
             if num is None or num > _LAST_RESERVED_NUM:
-                raise LeftOut("an account may be older than the first block stored")
+                raise NotReplayable("an account may be older than the first block stored")
         return record
 
     def slot(self, address: Address, slot: int) -> int:
@@ -183,10 +183,10 @@ class _StateBefore:
         if value or entity is None or not self._replay.precedes(entity.id):
             return value
         # No change is stored: only the transaction's own record may show the value.
-        own = self._recorded.changes.get((address, slot))
-        if own is None:
-            raise LeftOut("the state of a contract is older than the first block stored")
-        return own.read
+        recorded_change = self._recorded.changes.get((address, slot))
+        if recorded_change is None:
+            raise NotReplayable("the state of a contract is older than the first block stored")
+        return recorded_change.read
 
     def block_hash(self, number: int) -> bytes:
         return self._rerun.state.block_hash(number)
@@ -209,7 +209,7 @@ def compare(
     yield from _gas(transaction, rerun, result)
     yield from _in_order("log", recorded.logs, _logs(recorded, rerun, result))
     if recorded.created != set(result.created):
-        yield Difference("created contracts", _listed(recorded.created), _listed(result.created))
+        yield Difference("created contracts", _join(recorded.created), _join(result.created))
     yield from _changes(recorded, rerun, result)
 
 
@@ -241,28 +241,28 @@ def _gas(transaction: PastTransaction, rerun: Rerun, result: CallResult) -> Iter
     limit, used = rerun.request.gas, result.gas_used
     before_refunds = result.intrinsic_gas + result.execution_gas
     consumed = used if result.status is Status.HALT else before_refunds - result.refund
-    least = limit * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
-    known = {max(used, least), max(consumed, least)}
+    min_used = limit * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
+    accepted = {max(used, min_used), max(consumed, min_used)}
     if transaction.gas_consumed not in (None, transaction.gas_used):
-        known.add(max(consumed, limit - limit // _OLD_REFUND_QUOTIENT))
-    if transaction.gas_used is not None and transaction.gas_used not in known:
-        yield Difference("gas used", str(transaction.gas_used), str(max(used, least)))
+        accepted.add(max(consumed, limit - limit // _OLD_REFUND_QUOTIENT))
+    if transaction.gas_used is not None and transaction.gas_used not in accepted:
+        yield Difference("gas used", str(transaction.gas_used), str(max(used, min_used)))
     words = _INIT_CODE_WORD * ((len(rerun.request.data) + 31) // 32) if rerun.request.to is None else 0
     if transaction.gas_consumed not in (None, used, consumed, before_refunds, before_refunds - words):
         yield Difference("gas consumed", str(transaction.gas_consumed), str(used))
 
 
-def _in_order(what: str, recorded: Sequence[Log], replayed: Sequence[Log]) -> Iterator[Difference]:
-    for place, (theirs, ours) in enumerate(zip_longest(recorded, replayed)):
+def _in_order(name: str, recorded: Sequence[Log], replayed: Sequence[Log]) -> Iterator[Difference]:
+    for index, (theirs, ours) in enumerate(zip_longest(recorded, replayed)):
         if theirs != ours:
-            yield Difference(f"{what} {place}", _log_text(theirs), _log_text(ours))
+            yield Difference(f"{name} {index}", _log_text(theirs), _log_text(ours))
 
 
 def _changes(recorded: Recorded, rerun: Rerun, result: CallResult) -> Iterator[Difference]:
     replayed = {key: change for key, change in result.slots.items() if _is_recorded(key[0], recorded, rerun)}
     for address, slot in sorted(recorded.changes.keys() | replayed.keys()):
         theirs, ours = recorded.changes.get((address, slot)), replayed.get((address, slot))
-        if theirs is None or ours is None or _settled(theirs) != _settled(ours):
+        if theirs is None or ours is None or _normalized(theirs) != _normalized(ours):
             yield Difference(f"slot {slot:#x} of {_hex(address)}", _change_text(theirs), _change_text(ours))
 
 
@@ -271,7 +271,7 @@ def _is_recorded(address: Address, recorded: Recorded, rerun: Rerun) -> bool:
     return address in recorded.created or rerun.ledger.entity_at(address) is not None
 
 
-def _settled(change: SlotChange) -> SlotChange:
+def _normalized(change: SlotChange) -> SlotChange:
     """Writing what was there already may be recorded or not."""
     return SlotChange(change.read, None if change.written == change.read else change.written)
 
@@ -288,7 +288,7 @@ def _change_text(change: SlotChange | None) -> str:
     return f"{change.read:#x}" if change.written is None else f"{change.read:#x} -> {change.written:#x}"
 
 
-def _listed(addresses: Iterable[Address]) -> str:
+def _join(addresses: Iterable[Address]) -> str:
     return ", ".join(sorted(map(_hex, addresses))) or "none"
 
 

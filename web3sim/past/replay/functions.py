@@ -27,7 +27,7 @@ _SIGNATURES = """
 _COMMON = {selector_of(signature): signature for signature in _SIGNATURES.split()}
 
 
-def function_of(request: CallRequest) -> str:
+def function_name(request: CallRequest) -> str:
     """The signature a call begins with, its selector if that is not a common one, or what else it is."""
     if request.to is None:
         return "(creation)"

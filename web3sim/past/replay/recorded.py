@@ -54,16 +54,16 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
         (times,),
     )
     created = {each.consensus_timestamp: each.created_contract_ids or () for each in transactions}
-    addresses = addresses_of(_mentioned(logs, changes, actions, created), reading)
+    addresses = addresses_of(_contract_ids(logs, changes, actions, created), reading)
     records = {time: Recorded(created={addresses[id] for id in created[time]}) for time in times}
     for time, contract, data, *topics in logs:
         padded = tuple(topic.rjust(_WORD, b"\0") for topic in topics if topic is not None)
         records[time].logs.append(Log(addresses[contract], padded, bytes(data or b"")))
         records[time].contracts.add(addresses[contract])
-    for time, contract, slot, before, after in changes:
+    for time, contract, slot, value_read, value_written in changes:
         key = addresses[contract], int.from_bytes(slot, "big")
-        written = None if after is None else int.from_bytes(after, "big")
-        records[time].changes[key] = SlotChange(int.from_bytes(before or b"", "big"), written)
+        written = None if value_written is None else int.from_bytes(value_written, "big")
+        records[time].changes[key] = SlotChange(int.from_bytes(value_read or b"", "big"), written)
         records[time].contracts.add(addresses[contract])
         records[time].has_sidecars = True
     for time, *parties in actions:
@@ -72,7 +72,7 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
     return records
 
 
-def _mentioned(
+def _contract_ids(
     logs: Sequence[Row],
     changes: Sequence[Row],
     actions: Sequence[Row],

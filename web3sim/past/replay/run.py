@@ -42,12 +42,12 @@ class Totals:
 
     replayed: Counter[tuple[str, str]] = field(default_factory=Counter)
     matching: Counter[tuple[str, str]] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     services: Counter[str] = field(default_factory=Counter)
 
     def add(self, replayed: Replayed) -> None:
-        if replayed.left_out is not None:
-            self.left_out[replayed.left_out] += 1
+        if replayed.skipped is not None:
+            self.skipped[replayed.skipped] += 1
             return
         self.replayed[replayed.contract, replayed.function] += 1
         self.matching[replayed.contract, replayed.function] += not replayed.differences
@@ -84,11 +84,11 @@ def replay(range: Range, engine: str, processes: int, report: Callable[[Replayed
 
 
 def _chunks(range: Range, engine: str, processes: int) -> Iterator[list[Replayed]]:
-    parts = _parts(range)
-    first = list(islice(parts, _CHUNKS_OF_ONE_PROCESS))
+    subranges = _split(range)
+    first = list(islice(subranges, _CHUNKS_OF_ONE_PROCESS))
     if processes == 1 or len(first) < _CHUNKS_OF_ONE_PROCESS:
-        for part in (*first, *parts):
-            yield _replay_part(part, engine)
+        for subrange in (*first, *subranges):
+            yield _replay_part(subrange, engine)
         return
     database = dict(connections.settings[DEFAULT_DB_ALIAS])
     with ProcessPoolExecutor(
@@ -97,16 +97,16 @@ def _chunks(range: Range, engine: str, processes: int) -> Iterator[list[Replayed
         initializer=_prepare,
         initargs=(config.values(), database),
     ) as pool:
-        waiting: deque[Future[list[Replayed]]] = deque()
-        for part in (*first, *parts):
-            waiting.append(pool.submit(_replay_part, part, engine))
-            if len(waiting) > 2 * processes:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        futures: deque[Future[list[Replayed]]] = deque()
+        for subrange in (*first, *subranges):
+            futures.append(pool.submit(_replay_part, subrange, engine))
+            if len(futures) > 2 * processes:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
 
 
-def _parts(range: Range) -> Iterator[Range]:
+def _split(range: Range) -> Iterator[Range]:
     """The range in parts of so many transactions."""
     of_contract = "" if range.contract_id is None else "and contract_id = %(contract)s"
     first = range.first
@@ -139,13 +139,13 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
 
 def _replay_part(range: Range, engine: str) -> list[Replayed]:
     reading = Reading()
-    replay = Replay(registry.engine(engine), reading, _beginning(reading))
-    transactions = past.between(range.first, range.last, range.contract_id, _CHUNK, reading)
+    replay = Replay(registry.engine(engine), reading, _first_block_start(reading))
+    transactions = past.transactions_between(range.first, range.last, range.contract_id, _CHUNK, reading)
     recorded = read_recorded(transactions, reading)
     return [replay.run(each, recorded[each.consensus_timestamp]) for each in transactions]
 
 
-def _beginning(reading: Reading) -> int | None:
+def _first_block_start(reading: Reading) -> int | None:
     """When the first stored block began; None if no block was before it."""
     # Index: the primary key (consensus_end).
     row = reading.fetch_one(

@@ -3,7 +3,7 @@
 import pytest
 
 from web3sim.engine.interface import CallRequest
-from web3sim.past.replay.functions import function_of
+from web3sim.past.replay.functions import function_name
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from web3sim.past.replay.functions import function_of
 )
 def test_a_call_is_named_by_what_it_begins_with(to, data, name):
     request = CallRequest(sender=bytes(20), to=to, data=bytes.fromhex(data), gas=21_000)
-    assert function_of(request) == name
+    assert function_name(request) == name

@@ -96,7 +96,7 @@ def test_every_contract_transaction_of_a_simulated_network_matches(long_stream, 
     assert totals.replayed.total() == len(transactions()) > BLOCKS * 3
     functions = {function for _, function in totals.replayed}
     assert {"(creation)", "(no function)", "transfer(address,uint256)"} <= functions
-    assert set(totals.left_out) <= {"a part of another transaction", *_never_run(totals)}
+    assert set(totals.skipped) <= {"a part of another transaction", *_never_run(totals)}
     assert set(totals.services) >= {
         "airdropTokens(TokenTransferListV2[])",
         "associateToken(address,address)",
@@ -109,13 +109,13 @@ def test_every_contract_transaction_of_a_simulated_network_matches(long_stream, 
         "transfer(address,uint256)",
         "transferToken(address,address,address,int64)",
     }
-    assert "it was never run (WRONG_NONCE)" in totals.left_out
+    assert "it was never run (WRONG_NONCE)" in totals.skipped
     results = {result for (result,) in stored("contract_result", "transaction_result")}
     assert {22, 33} <= results
 
 
 def _never_run(totals):
-    return {reason for reason in totals.left_out if reason.startswith("it was never run")}
+    return {reason for reason in totals.skipped if reason.startswith("it was never run")}
 
 
 def test_several_processes_come_to_the_same(long_stream):
@@ -131,7 +131,7 @@ def test_a_trace_of_a_simulated_transaction_is_what_its_record_says(long_stream)
         answer = trace.answer(Trace(at, True, True, True, float("inf"), float("inf")), pieces.append)
         assert answer.status == 200
         told = json.loads(b"".join(pieces))
-        found = past.at(at, Reading())
+        found = past.transaction_at(at, Reading())
         assert found is not None
         actions = stored("contract_action", "index, call_depth, gas, gas_used", f"consensus_timestamp = {at}")
         outermost = [each for each in told["opcodes"] if each["depth"] == 0]
@@ -176,7 +176,7 @@ def test_one_contract_is_replayed_alone(stream):
     contract = next(iter(stream.world.contracts.deployed))
     told, totals = replayed(Range(contract_id=contract))
     assert {one.contract for one in told} == {f"0.0.{contract}"}
-    assert totals.replayed.total() + totals.left_out.total() == run.count(Range(contract_id=contract))
+    assert totals.replayed.total() + totals.skipped.total() == run.count(Range(contract_id=contract))
 
 
 # MISMATCHES
@@ -246,41 +246,41 @@ def test_mismatch_can_be_stored_as_a_case(stream):
 # LEFT OUT
 
 
-def left_out(at):
+def skipped(at):
     (one,) = replayed(Range(at, at))[0]
     assert one.differences == ()
-    return one.left_out
+    return one.skipped
 
 
 def test_without_sidecars_nothing_can_be_said(stream):
     at = transactions()[0]
     for table in ("contract_action", "contract_state_change"):
         execute(f"delete from {table}")
-    assert left_out(at) == "its sidecars are not loaded"
+    assert skipped(at) == "its sidecars are not loaded"
 
 
 def test_without_code_nothing_can_be_said(stream):
     at = transactions("transaction_result = 22 and created_contract_ids = '{}' and gas_used > 22000")[-1]
     execute("update contract set runtime_bytecode = null")
     cache.forget()
-    assert left_out(at) == "the code of a contract is not stored"
+    assert skipped(at) == "the code of a contract is not stored"
     execute("delete from entity where type = 'CONTRACT'")
     execute("delete from ethereum_transaction")
     cache.forget()
-    assert left_out(at) == "the code of a contract is not stored"
+    assert skipped(at) == "the code of a contract is not stored"
 
 
 def test_without_init_code_nothing_can_be_said(stream):
     at = transactions(f"created_contract_ids <> '{{}}' and {NOT_ETHEREUM}")[0]
     execute("update contract set initcode = null, file_id = null")
     execute("update contract_result set function_parameters = ''")
-    assert left_out(at) == "its init code, or the file with its data, is not stored"
+    assert skipped(at) == "its init code, or the file with its data, is not stored"
 
 
 def test_without_its_block_nothing_can_be_said(stream):
     at = transactions()[0]
     execute("delete from record_file")
-    assert left_out(at) == "its block is not stored"
+    assert skipped(at) == "its block is not stored"
 
 
 def test_before_the_first_stored_block_the_state_is_not_known(stream):
@@ -292,12 +292,12 @@ def test_before_the_first_stored_block_the_state_is_not_known(stream):
     execute("update entity set created_timestamp = 1, timestamp_range = '[1,)' where type = 'CONTRACT'")
     execute("delete from contract_state_change where consensus_timestamp < %s", at)
     execute("delete from record_file where index = 0")
-    assert left_out(at) is None
+    assert skipped(at) is None
     assert differences(at) == []
     execute(
         "delete from contract_state_change where consensus_timestamp = %s and contract_id = %s", at, contract
     )
-    assert left_out(at) == "the state of a contract is older than the first block stored"
+    assert skipped(at) == "the state of a contract is older than the first block stored"
 
 
 def test_missing_account_may_precede_the_first_stored_block(stream):
@@ -309,16 +309,16 @@ def test_missing_account_may_precede_the_first_stored_block(stream):
     execute("update entity_history set deleted = true")
     execute("delete from entity where id = %s", receiver)
     execute("delete from record_file where index = 0")
-    assert left_out(at) == "an account may be older than the first block stored"
+    assert skipped(at) == "an account may be older than the first block stored"
 
 
 def test_unrun_and_child_transactions_are_left_out(stream):
     at = transactions()[0]
     execute("update contract_result set transaction_nonce = 1 where consensus_timestamp = %s", at)
-    assert left_out(at) == "a part of another transaction"
+    assert skipped(at) == "a part of another transaction"
     execute(
         "update contract_result set transaction_nonce = 0, function_result = null, transaction_result = 10 "
         "where consensus_timestamp = %s",
         at,
     )
-    assert left_out(at) == "it was never run (INSUFFICIENT_PAYER_BALANCE)"
+    assert skipped(at) == "it was never run (INSUFFICIENT_PAYER_BALANCE)"
