@@ -216,14 +216,14 @@ def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
     """Return the call that a body describes. Errors: InvalidBody."""
     if body.state_overrides and not config.value("web3.enableStateOverrides"):
         raise InvalidBody("State overrides are not supported.")
-    most: int = config.value("web3.evm.maxGasLimit")
-    if body.gas > most:
-        raise InvalidBody(f"gas field must be less than or equal to {most}")
+    max_gas: int = config.value("web3.evm.maxGasLimit")
+    if body.gas > max_gas:
+        raise InvalidBody(f"gas field must be less than or equal to {max_gas}")
     data = (body.data or "").removeprefix("0x").removeprefix("0X")
     if len(data) % 2:
         raise InvalidBody(f"Odd number of characters {len(data)}.")
     return Call(
-        block=body.at,
+        block=body.selector,
         data=bytes.fromhex(data),
         sender=_address(body.sender),
         to=_address(body.to),

@@ -24,10 +24,10 @@ _ADDRESS = re.compile(r"(?:0x)?[0-9a-fA-F]{40}")
 _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]*")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OVERRIDES = LongList(overrides.MEMBER, overrides.MAX_TOKENS)
-_TEXTS_OF_NOTHING = ("", "null")
+_EMPTY_TEXTS = ("", "null")
 
 # How deployment code begins as compilers write it.
-_CODE_BEGINNINGS = ("60806040", "60606040")
+_CODE_PREFIXES = ("60806040", "60606040")
 _CODECOPY, _RETURN = "39", "f3"
 _MIN_CODE_LENGTH = 14
 
@@ -41,10 +41,10 @@ class InvalidBody(Exception):
 
 
 class CallBody(NamedTuple):
-    """The call that a client describes, texts as they were sent; `at` is the block that `block` selects."""
+    """The call that a client describes, texts as they were sent; `selector` is what `block` selects."""
 
     block: str | None = None
-    at: BlockSelector = LATEST
+    selector: BlockSelector = LATEST
     data: str | None = None
     estimate: bool = False
     sender: str | None = None
@@ -75,7 +75,7 @@ def read(body: bytes) -> CallBody:
         for name, value in read_object(body, MAX_DOCUMENT, _OVERRIDES):
             if name == "block":
                 fields["block"] = text = _text(name, value)
-                fields["at"] = parse_block(text)
+                fields["selector"] = parse_block(text)
             elif name in _TEXTS:
                 fields[_TEXTS[name]] = _text(name, value)
             elif name in _INTEGERS:
@@ -113,17 +113,17 @@ def _integer(name: str, value: Value) -> int:
 
 def _number(value: Value) -> int | None:
     if isinstance(value, Number):
-        return int(value.text) if value.is_whole else _rounded_down(value.text)
+        return int(value.text) if value.is_whole else _truncated(value.text)
     if not isinstance(value, str):
         return None
     text = value.strip()
-    if text in _TEXTS_OF_NOTHING:
+    if text in _EMPTY_TEXTS:
         return 0
     # int() reads more forms, and takes long over thousands of digits.
     return int(text) if len(text) <= 100 and _INTEGER.fullmatch(text) else None
 
 
-def _rounded_down(text: str) -> int | None:
+def _truncated(text: str) -> int | None:
     """Return a number with a fraction or an exponent without its fraction."""
     number = float(text)
     return int(number) if abs(number) <= MAX_INT64 else None
@@ -132,7 +132,7 @@ def _rounded_down(text: str) -> int | None:
 def _boolean(name: str, value: Value) -> bool:
     if isinstance(value, str):
         text = value.strip()
-        if text in _TEXTS_OF_NOTHING or text in ("false", "False", "FALSE"):
+        if text in _EMPTY_TEXTS or text in ("false", "False", "FALSE"):
             return False
         if text in ("true", "True", "TRUE"):
             return True
@@ -175,8 +175,8 @@ def is_deployment_code(data: str) -> bool:
     data = data.lower()
     if len(data) < _MIN_CODE_LENGTH:
         return False
-    begins = [at for beginning in _CODE_BEGINNINGS if (at := data.find(beginning)) >= 0]
-    if not begins:
+    positions = [position for prefix in _CODE_PREFIXES if (position := data.find(prefix)) >= 0]
+    if not positions:
         return False
-    copies = data.find(_CODECOPY, min(begins) + len(_CODE_BEGINNINGS[0]) + 1)
+    copies = data.find(_CODECOPY, min(positions) + len(_CODE_PREFIXES[0]) + 1)
     return copies >= 0 and data.find(_RETURN, copies + len(_CODECOPY) + 1) >= 0

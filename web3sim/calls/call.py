@@ -13,7 +13,7 @@ from mirror.core import config, logs
 from mirror.core.config import clock
 from mirror.core.db.availability import outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from web3sim.calls.estimate import Search, least_gas
+from web3sim.calls.estimate import Search, minimum_gas
 from web3sim.calls.gas_price import prices
 from web3sim.calls.messages import Answer, Call, Problem
 from web3sim.engine import registry
@@ -53,23 +53,23 @@ _CODES = {
     Halt.INVALID_SIGNATURE: "INVALID_SIGNATURE",
     Halt.SELF_DESTRUCT_TO_SELF: "OBTAINER_SAME_CONTRACT_ID",
 }
-_OTHER_HALT = "CONTRACT_EXECUTION_EXCEPTION"
+_DEFAULT_HALT_CODE = "CONTRACT_EXECUTION_EXCEPTION"
 _REVERTED = "CONTRACT_REVERT_EXECUTED"
 _INSUFFICIENT_GAS = "INSUFFICIENT_GAS"
 _INSUFFICIENT_BALANCE = "INSUFFICIENT_PAYER_BALANCE"
 _NO_PAYER = "PAYER_ACCOUNT_NOT_FOUND"
 _OVERSIZE = "TRANSACTION_OVERSIZE"
-TOOK_TOO_LONG = "The simulation takes too long"
+TIMEOUT = "The simulation takes too long"
 DATABASE_FAILURES = (DatabaseUnavailable, DatabaseError, psycopg.Error)
 # The codes that revert data may name, instead of being a reason.
-_NAMED_IN_OUTPUT = frozenset(
+_CODES_IN_OUTPUT = frozenset(
     {
         _INSUFFICIENT_GAS,
         "INVALID_CONTRACT_ID",
         "MAX_CHILD_RECORDS_EXCEEDED",
         "INSUFFICIENT_TX_FEE",
         _INSUFFICIENT_BALANCE,
-        _OTHER_HALT,
+        _DEFAULT_HALT_CODE,
         "MAX_CONTRACT_STORAGE_EXCEEDED",
         "MAX_STORAGE_IN_PRICE_REGIME_HAS_BEEN_USED",
     }
@@ -86,7 +86,7 @@ class _Rejected(Exception):
         self.problem = problem
 
 
-def _named(code: str) -> Problem:
+def _code_problem(code: str) -> Problem:
     """Return a problem whose data is the name of its code."""
     return Problem(code, data=f"0x{code.encode().hex()}")
 
@@ -99,7 +99,7 @@ def load_engine() -> None:
 def answer(call: Call) -> Answer:
     """Simulate a call, whatever comes of it. Errors: unexpected ones only."""
     try:
-        return _answered(call)
+        return _simulate(call)
     except _Rejected as rejected:
         return Answer(HTTPStatus.BAD_REQUEST, problems=(rejected.problem,))
     except UnknownBlock as error:
@@ -107,12 +107,12 @@ def answer(call: Call) -> Answer:
     except NotSupported as error:
         return Answer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
     except DeadlinePassed:
-        return unavailable(TOOK_TOO_LONG)
+        return unavailable(TIMEOUT)
     except DATABASE_FAILURES as error:
-        return without_database(error)
+        return database_unavailable(error)
 
 
-def without_database(error: Exception) -> Answer:
+def database_unavailable(error: Exception) -> Answer:
     """Answer that the database failed or took too long; the next call gets a new connection."""
     if outage.is_outage(error):
         outage.report(error, request=True)
@@ -127,18 +127,18 @@ def unavailable(detail: str) -> Answer:
     return Answer(status, problems=(Problem(status.phrase, detail),))
 
 
-def _answered(call: Call) -> Answer:
+def _simulate(call: Call) -> Answer:
     reading = Reading(call.deadline)
     selected = find_block(call.block, reading)
     if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
-        raise _Rejected(_named(_OVERSIZE))
+        raise _Rejected(_code_problem(_OVERSIZE))
     state = LedgerState(selected, reading)
     simulation = _Simulation(call, selected, state)
     first = simulation.run(call.gas)
     used = simulation.used(first, call.gas)
     succeeded = first.status is Status.SUCCESS
-    if too_long := _too_long(first.output) if not (succeeded and call.estimate) else None:
-        return Answer(HTTPStatus.BAD_REQUEST, problems=(too_long,), used=used)
+    if oversize := _oversize_problem(first.output) if not (succeeded and call.estimate) else None:
+        return Answer(HTTPStatus.BAD_REQUEST, problems=(oversize,), used=used)
     if not succeeded:
         return Answer(HTTPStatus.BAD_REQUEST, problems=_failure(first), used=used)
     if not call.estimate:
@@ -147,8 +147,8 @@ def _answered(call: Call) -> Answer:
         config.value("web3.evm.estimateGasIterationThresholdPercent"),
         config.value("web3.evm.maxGasEstimateRetriesCount"),
     )
-    least = least_gas(used, call.gas, search, simulation.suffices)
-    return Answer(HTTPStatus.OK, least.to_bytes(_ESTIMATE_BYTES, "big"), used=used)
+    min_gas = minimum_gas(used, call.gas, search, simulation.suffices)
+    return Answer(HTTPStatus.OK, min_gas.to_bytes(_ESTIMATE_BYTES, "big"), used=used)
 
 
 class _Simulation:
@@ -170,19 +170,19 @@ class _Simulation:
         self._sender = payer.address
         now = clock.now_ns()
         state.now_seconds = now // NANOS_PER_SECOND
-        the_prices = prices(selected, now)
-        self._price = the_prices.gas
+        gas_prices = prices(selected, now)
+        self._price = gas_prices.gas
         self._version = state.version
         intrinsic = intrinsic_gas(call.data, creates=self._creates)
         if call.gas < max(intrinsic, floor_gas(call.data, state.version)):
             raise _Rejected(Problem(_INSUFFICIENT_GAS))
-        needed = call.value + call.gas * self._price
-        if checks_balance and payer.balance < needed:
-            raise _Rejected(_named(_INSUFFICIENT_BALANCE))
-        self._balance = max(payer.balance, state.min_balance, needed)
+        required_balance = call.value + call.gas * self._price
+        if checks_balance and payer.balance < required_balance:
+            raise _Rejected(_code_problem(_INSUFFICIENT_BALANCE))
+        self._balance = max(payer.balance, state.min_balance, required_balance)
         if self._creates and not call.data:
-            raise _Rejected(_named("CONTRACT_BYTECODE_EMPTY"))
-        self._system = NetworkContracts(state, the_prices)
+            raise _Rejected(_code_problem("CONTRACT_BYTECODE_EMPTY"))
+        self._system = NetworkContracts(state, gas_prices)
         self._new_address = state.next_contract_address() if self._creates else None
 
     def run(self, gas: int) -> CallResult:
@@ -214,8 +214,8 @@ class _Simulation:
 
     def used(self, result: CallResult, gas: int) -> int:
         """The gas that counts as used."""
-        least = gas * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
-        return max(result.gas_used, least)
+        min_gas = gas * (100 - int(config.value("web3.evm.maxGasRefundPercentage"))) // 100
+        return max(result.gas_used, min_gas)
 
 
 # PAYER
@@ -241,18 +241,18 @@ def _checks_balance(call: Call) -> bool:
 # FAILURES
 
 
-def _too_long(output: bytes) -> Problem | None:
-    most: int = config.value("web3.maxResultSize") << 10
-    if len(output) <= most:
+def _oversize_problem(output: bytes) -> Problem | None:
+    limit: int = config.value("web3.maxResultSize") << 10
+    if len(output) <= limit:
         return None
-    return Problem("Bad Request", f"The call returns {len(output)} bytes, this node answers at most {most}")
+    return Problem("Bad Request", f"The call returns {len(output)} bytes, this node answers at most {limit}")
 
 
 def _failure(result: CallResult) -> tuple[Problem, ...]:
     """Return what went wrong, then the distinct failures of system contract calls, in order."""
     code = response_code(result)
     if result.halt in (Halt.CHILD_RECORDS, Halt.NO_SCHEDULING):
-        main = _named(code)
+        main = _code_problem(code)
     else:
         main = Problem(code, reason(result.output), f"0x{result.output.hex()}")
     children = dict.fromkeys(name for name in result.child_failures if name not in _CHILD_SUCCESSES)
@@ -265,8 +265,8 @@ def response_code(result: CallResult) -> str:
         return "SUCCESS"
     if result.status is Status.REVERT:
         name = result.output.decode(errors="replace")
-        return name if name in _NAMED_IN_OUTPUT else _REVERTED
-    return _CODES.get(result.halt, _OTHER_HALT) if result.halt else _OTHER_HALT
+        return name if name in _CODES_IN_OUTPUT else _REVERTED
+    return _CODES.get(result.halt, _DEFAULT_HALT_CODE) if result.halt else _DEFAULT_HALT_CODE
 
 
 def reason(output: bytes) -> str:

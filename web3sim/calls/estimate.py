@@ -9,27 +9,27 @@ from typing import NamedTuple
 
 
 class Search(NamedTuple):
-    """`tolerance` is a share of the gas used at first; `most_attempts` those after the first run."""
+    """`tolerance` is a share of the gas used at first; `max_attempts` those after the first run."""
 
     tolerance: float
-    most_attempts: int
+    max_attempts: int
 
 
-def least_gas(used: int, limit: int, search: Search, suffices: Callable[[int], bool]) -> int:
+def minimum_gas(used: int, limit: int, search: Search, suffices: Callable[[int], bool]) -> int:
     """A gas limit for a call that used `used` under `limit`; `suffices` runs it under another."""
     if used >= limit:
         return used
-    low, high, before = used, limit, used
+    low, high, previous = used, limit, used
     tolerance = int(low * search.tolerance)
     attempts = 0
-    while low + 1 < high and attempts < search.most_attempts:
+    while low + 1 < high and attempts < search.max_attempts:
         attempts += 1
         middle = (low + high) // 2
         if suffices(middle):
             high = middle
-            if abs(before - middle) < tolerance:
+            if abs(previous - middle) < tolerance:
                 low = high
         else:
             low = middle
-        before = middle
+        previous = middle
     return high

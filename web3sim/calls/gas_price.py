@@ -47,10 +47,10 @@ def _hour(time: int) -> int:
 
 
 def _prices(times: Bounds, seconds: int) -> Prices:
-    return Prices(_scheduled(times, seconds), *_rate(times, seconds))
+    return Prices(_scheduled_price(times, seconds), *_rate(times, seconds))
 
 
-def _scheduled(times: Bounds, seconds: int) -> int:
+def _scheduled_price(times: Bounds, seconds: int) -> int:
     """Return the price in the schedule, in thousandths of a tinycent."""
     version = system_files.system_file(
         system_files.FEE_SCHEDULE,

@@ -44,13 +44,13 @@ class LongList(NamedTuple):
     """The name of a member of the document that may be a list of this many tokens."""
 
     name: str
-    most_tokens: int
+    max_tokens: int
 
 
-def read_object(body: bytes, most: int, long_list: LongList) -> Members:
-    """Return the members of a document that is an object of at most `most` bytes. Errors: UnreadableJson."""
-    if len(body) > most:
-        raise UnreadableJson(f"The document is longer than {most} characters")
+def read_object(body: bytes, max_bytes: int, long_list: LongList) -> Members:
+    """Return the members of an object of at most `max_bytes` bytes. Errors: UnreadableJson."""
+    if len(body) > max_bytes:
+        raise UnreadableJson(f"The document is longer than {max_bytes} characters")
     try:
         text = body.decode().removeprefix("\ufeff")
         _check_size(text, long_list)
@@ -100,9 +100,9 @@ def _check_size(text: str, long_list: LongList) -> None:
             tokens += 1
         if tokens > _MAX_TOKENS:
             raise UnreadableJson(f"The document has more than {_MAX_TOKENS} names, values and brackets")
-        if tokens_of_list > long_list.most_tokens:
-            most = long_list.most_tokens
-            raise UnreadableJson(f"{long_list.name} has more than {most} names, values and brackets")
+        if tokens_of_list > long_list.max_tokens:
+            limit = long_list.max_tokens
+            raise UnreadableJson(f"{long_list.name} has more than {limit} names, values and brackets")
         if token in ("[", "{"):
             depth += 1
             if depth > _MAX_DEPTH:

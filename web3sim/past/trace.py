@@ -11,7 +11,7 @@ import orjson
 
 from mirror.core import config
 from mirror.core.values import entity_id
-from web3sim.calls.call import DATABASE_FAILURES, TOOK_TOO_LONG, unavailable, without_database
+from web3sim.calls.call import DATABASE_FAILURES, TIMEOUT, database_unavailable, unavailable
 from web3sim.calls.messages import Answer, Problem, Trace
 from web3sim.engine import registry
 from web3sim.engine.interface import CallResult, DeadlinePassed, NotSupported, Status
@@ -61,9 +61,9 @@ def answer(trace: Trace, emit: Emit) -> Answer:
     except NotSupported as error:
         return _failed(HTTPStatus.NOT_IMPLEMENTED, str(error))
     except DeadlinePassed:
-        return unavailable(TOOK_TOO_LONG)
+        return unavailable(TIMEOUT)
     except DATABASE_FAILURES as error:
-        return without_database(error)
+        return database_unavailable(error)
     _emit_all(trace, rerun, reasons, _outcome(past, rerun, result), result, emit)
     return Answer(HTTPStatus.OK)
 

@@ -295,7 +295,7 @@ class _Worker:
             return call.unavailable("The simulation needs too much memory"), True
         except DeadlinePassed:
             log.warning("trace_took_too_long")
-            return call.unavailable(call.TOOK_TOO_LONG), False
+            return call.unavailable(call.TIMEOUT), False
         except Exception as error:
             log.error("unexpected_error", exc_info=error)
             return Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True

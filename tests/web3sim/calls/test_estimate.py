@@ -2,7 +2,7 @@
 
 import pytest
 
-from web3sim.calls.estimate import Search, least_gas
+from web3sim.calls.estimate import Search, minimum_gas
 
 SEARCH = Search(0.10, 20)
 
@@ -14,7 +14,7 @@ def searched(need: int, used: int, limit: int, search: Search = SEARCH) -> tuple
         attempts.append(gas)
         return gas >= need
 
-    return least_gas(used, limit, search, suffices), attempts
+    return minimum_gas(used, limit, search, suffices), attempts
 
 
 def test_a_call_that_uses_its_whole_limit_needs_it():
