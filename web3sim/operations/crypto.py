@@ -26,9 +26,9 @@ def approve_hbar(ledger: Overlay, owner_address: Address, spender_address: Addre
         check_allowances(ledger, owner)
 
 
-def set_automatic_associations(ledger: Overlay, address: Address, most: int) -> None:
+def set_automatic_associations(ledger: Overlay, address: Address, limit: int) -> None:
     """Allow an account so many automatic associations, at least those that it has by now."""
     account = required(ledger.account_at(address), "ACCOUNT_ID_DOES_NOT_EXIST")
-    has_more = most != UNLIMITED and most < ledger.associations(account.id).automatic
+    has_more = limit != UNLIMITED and limit < ledger.associations(account.id).automatic
     reject_if(has_more, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
-    ledger.put_entity(replace(account, max_automatic_associations=most))
+    ledger.put_entity(replace(account, max_automatic_associations=limit))

@@ -2,7 +2,7 @@
 
 from mirror.core.values.entity_id import num_of_long_zero
 from web3sim.operations.custom_fees.assessment import assess
-from web3sim.operations.prices import CREATE_ACCOUNT, TRANSFER_HBAR, TRANSFER_NFT, TRANSFER_UNITS
+from web3sim.operations.prices import CREATE_ACCOUNT, TRANSFER_FUNGIBLE, TRANSFER_HBAR, TRANSFER_NFT
 from web3sim.operations.transfers.body import Outcome, Transfers, is_placeholder
 from web3sim.operations.transfers.checks import (
     check_hbar_allowances,
@@ -35,8 +35,8 @@ def crypto_transfer(ledger: Overlay, spender: int | None, transfers: Transfers) 
     for level in assessment.levels:
         associate_receivers(ledger, level, outcome)
         moves.move_hbar(level.hbar)
-        moves.move_units(level.tokens)
-        moves.move_serials(level.tokens)
+        moves.move_fungible(level.tokens)
+        moves.move_nfts(level.tokens)
     return outcome
 
 
@@ -45,8 +45,8 @@ def transfer_without_fees(ledger: Overlay, transfers: Transfers, outcome: Outcom
     transfers, _ = with_new_accounts(ledger, transfers)
     associate_receivers(ledger, transfers, outcome)
     moves = Moves(ledger, None, outcome)
-    moves.move_units(transfers.tokens)
-    moves.move_serials(transfers.tokens)
+    moves.move_fungible(transfers.tokens)
+    moves.move_nfts(transfers.tokens)
 
 
 def price(ledger: Overlay, transfers: Transfers) -> int:
@@ -55,13 +55,13 @@ def price(ledger: Overlay, transfers: Transfers) -> int:
         not is_placeholder(each.token_id) and ledger.custom_fees(each.token_id) != CustomFees()
         for each in transfers.tokens
     )
-    units = sum(len(each.adjustments) for each in transfers.tokens)
+    fungible = sum(len(each.adjustments) for each in transfers.tokens)
     nfts = sum(len(each.nfts) for each in transfers.tokens)
-    of_tokens = units * TRANSFER_UNITS + nfts * TRANSFER_NFT
+    token_price = fungible * TRANSFER_FUNGIBLE + nfts * TRANSFER_NFT
     aliases = {number for number, address in transfers.missing.items() if num_of_long_zero(address) is None}
     created = len(aliases.intersection(transfers.credited()))
     return (
         len(transfers.hbar) * TRANSFER_HBAR
-        + of_tokens * (_WITH_FEES if has_fees else 1)
+        + token_price * (_WITH_FEES if has_fees else 1)
         + created * CREATE_ACCOUNT
     )

@@ -18,7 +18,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import ZERO_ADDRESS, ScheduledCall
 from web3sim.operations.rejections import Rejected
-from web3sim.operations.signatures import key_of, satisfied, signing_key
+from web3sim.operations.signatures import is_satisfied, parse_key, signing_key
 from web3sim.operations.tokens.create import create_token, keys_of
 from web3sim.operations.tokens.update import needs_admin_key, update_token
 from web3sim.state.overlay import Overlay
@@ -31,18 +31,18 @@ _NO_KEY = Key()
 
 def required_keys(ledger: Overlay, schedule: Schedule, message: Any) -> list[Any]:
     """Return the Key messages that must sign; None in place of that of a missing account or token."""
-    keys = [_key_of_account(ledger, schedule.payer_account_id)]
-    kind = message.WhichOneof("data")
-    if kind not in ("tokenCreation", "tokenUpdate"):
-        return keys if kind == "contractCall" else [*keys, _NO_KEY]
-    body = getattr(message, kind)
+    keys = [_account_key(ledger, schedule.payer_account_id)]
+    field = message.WhichOneof("data")
+    if field not in ("tokenCreation", "tokenUpdate"):
+        return keys if field == "contractCall" else [*keys, _NO_KEY]
+    body = getattr(message, field)
     for account in ("treasury", "autoRenewAccount"):
         if body.HasField(account):
-            keys.append(_key_of_account(ledger, entity_id.from_account(getattr(body, account))))
+            keys.append(_account_key(ledger, entity_id.from_account(getattr(body, account))))
     if body.HasField("adminKey"):
         keys.append(body.adminKey)
-    if kind == "tokenUpdate":
-        keys += _keys_of_token(ledger.token(entity_id.from_token(body.token)), body)
+    if field == "tokenUpdate":
+        keys += _token_keys(ledger.token(entity_id.from_token(body.token)), body)
     return keys
 
 
@@ -51,7 +51,7 @@ def is_executable(schedule: Schedule, keys: list[Any], signatories: frozenset[by
     if schedule.wait_for_expiry or None in keys:
         return False
     prefixes = tuple(filter(None, signatories))
-    return all(satisfied(key, lambda simple: _has_signed(simple, prefixes)) for key in keys)
+    return all(is_satisfied(key, lambda simple: _has_signed(simple, prefixes)) for key in keys)
 
 
 def execute(ledger: Overlay, schedule: Schedule, message: Any, now: int) -> ScheduledCall | None:
@@ -81,7 +81,7 @@ def _call(ledger: Overlay, schedule: Schedule, body: Any) -> ScheduledCall | Non
     return ScheduledCall(payer, to, body.amount, body.functionParameters, body.gas)
 
 
-def message_of(schedule: Schedule) -> Any:
+def parse_body(schedule: Schedule) -> Any:
     """Return the SchedulableTransactionBody of a schedule; an empty one if it can't be read."""
     try:
         return SchedulableTransactionBody.FromString(schedule.transaction_body)
@@ -89,29 +89,29 @@ def message_of(schedule: Schedule) -> Any:
         return SchedulableTransactionBody()
 
 
-def _key_of_account(ledger: Overlay, account_id: int) -> Any:
+def _account_key(ledger: Overlay, account_id: int) -> Any:
     entity = ledger.entity(account_id)
     return None if entity is None else signing_key(entity) or _NO_KEY
 
 
-def _keys_of_token(token: Token | None, body: Any) -> list[Any]:
+def _token_keys(token: Token | None, body: Any) -> list[Any]:
     """The keys of a token that must sign an update: its admin key, or each of those that are changed."""
     if token is None:
         return [None]
-    admin = key_of(token.admin_key) or _NO_KEY
+    admin = parse_key(token.admin_key) or _NO_KEY
     if needs_admin_key(body):
         return [admin]
-    own = (key_of(getattr(token, column)) or _NO_KEY for column in keys_of(body))
-    either = [ThresholdKey(threshold=1, keys=KeyList(keys=[admin, key])) for key in own]
-    return [Key(thresholdKey=each) for each in either]
+    changed = (parse_key(getattr(token, column)) or _NO_KEY for column in keys_of(body))
+    alternatives = [ThresholdKey(threshold=1, keys=KeyList(keys=[admin, key])) for key in changed]
+    return [Key(thresholdKey=each) for each in alternatives]
 
 
 def _has_signed(key: Any, prefixes: tuple[bytes, ...]) -> bool:
     """A key that may be delegated has also signed where its contract did without a delegate call."""
-    kind = key.WhichOneof("key")
-    if kind == "contractID":
+    field = key.WhichOneof("key")
+    if field == "contractID":
         return key.SerializeToString() in prefixes
-    if kind == "delegatable_contract_id":
+    if field == "delegatable_contract_id":
         plain = Key(contractID=key.delegatable_contract_id)
         return not {key.SerializeToString(), plain.SerializeToString()}.isdisjoint(prefixes)
-    return kind in ("ed25519", "ECDSA_secp256k1") and getattr(key, kind).startswith(prefixes)
+    return field in ("ed25519", "ECDSA_secp256k1") and getattr(key, field).startswith(prefixes)

@@ -89,12 +89,12 @@ def require_signature(ledger: Overlay, account_id: int, payer: int | None, code:
     Errors: Rejected with `code`.
     """
     if account_id != payer:
-        account = required(account_of(ledger, account_id), code)
+        account = required(get_account(ledger, account_id), code)
         reject_if(entity_id.decode(account_id)[2] in REWARD_ACCOUNTS, code)
         check_signs(account, code)
 
 
-def account_of(ledger: Overlay, account_id: int) -> Entity | None:
+def get_account(ledger: Overlay, account_id: int) -> Entity | None:
     """Return the account or contract of an id; None if it is not there."""
     entity = ledger.entity(account_id)
     return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
@@ -143,10 +143,10 @@ def new_relationship(token: Token, account_id: int, *, automatic: bool = False) 
     return Relationship(account_id, token.id, 0, token.freeze_status, token.kyc_status, automatic)
 
 
-def first_relationship(token: Token, account_id: int, held: int = 0) -> Relationship:
+def first_relationship(token: Token, account_id: int, balance: int = 0) -> Relationship:
     """Return the relationship of a treasury or a collector of fees: neither frozen nor without KYC."""
     freeze, kyc = UNFROZEN if token.freeze_key else 0, KYC_GRANTED if token.kyc_key else 0
-    return Relationship(account_id, token.id, held, freeze, kyc)
+    return Relationship(account_id, token.id, balance, freeze, kyc)
 
 
 def add_relationship(ledger: Overlay, relationship: Relationship) -> None:
@@ -155,10 +155,10 @@ def add_relationship(ledger: Overlay, relationship: Relationship) -> None:
     ledger.count_associations(relationship.account_id, all=1, automatic=int(relationship.automatic))
 
 
-def slots_used_up(ledger: Overlay, account: Entity) -> bool:
+def has_no_free_slots(ledger: Overlay, account: Entity) -> bool:
     """Return whether an account takes no more tokens by itself."""
-    most = account.max_automatic_associations
-    return most != UNLIMITED and most <= ledger.associations(account.id).automatic
+    limit = account.max_automatic_associations
+    return limit != UNLIMITED and limit <= ledger.associations(account.id).automatic
 
 
 # AMOUNTS
@@ -169,7 +169,7 @@ def owner_of(token: Token, nft: Nft) -> int:
     return nft.account_id or token.treasury_account_id
 
 
-def add_units(
+def adjust_balance(
     ledger: Overlay, token: Token, account_id: int, amount: int, code: str = "INSUFFICIENT_TOKEN_BALANCE"
 ) -> None:
     """Change what an associated account has of a token, of a unique one the number of serials.
@@ -210,7 +210,7 @@ def check_allowances(ledger: Overlay, owner: int) -> None:
     reject_if(ledger.allowances(owner) > MAX_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
-def move_serial(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:
+def move_nft(ledger: Overlay, token: Token, serial_number: int, receiver: int) -> None:
     """Give a serial to another associated account; its approvals end."""
     nft = ledger.nft(token.id, serial_number)
     assert nft is not None

@@ -8,14 +8,14 @@ from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, ScheduledCall
-from web3sim.operations.execution import execute, is_executable, message_of, required_keys
+from web3sim.operations.execution import execute, is_executable, parse_body, required_keys
 from web3sim.operations.rejections import reject_if, required
-from web3sim.operations.signatures import verifies
+from web3sim.operations.signatures import verify
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Schedule
 
 #: How far ahead a schedule may expire, and how far without a word on it.
-MAX_LIFE_SECONDS, USUAL_LIFE_SECONDS = 5_356_800, 1_800
+MAX_LIFE_SECONDS, DEFAULT_LIFE_SECONDS = 5_356_800, 1_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class NewSchedule:
     payer: Entity
     key: bytes | None
     expires: int
-    waits: bool = False
+    wait_for_expiry: bool = False
     admin_key: bytes | None = None
 
 
@@ -43,11 +43,11 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     """
     check_expiry(new.expires, now)
     body = bytes(new.message.SerializeToString())
-    same = (body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
+    identity = (body, new.payer.id, new.expires * NANOS_PER_SECOND, new.admin_key)
     for row in ledger.journal.rows().values():
         if isinstance(row, Schedule):
-            made = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
-            reject_if(made == same, "IDENTICAL_SCHEDULE_ALREADY_CREATED")
+            existing = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
+            reject_if(existing == identity, "IDENTICAL_SCHEDULE_ALREADY_CREATED")
     entity = ledger.add_entity(
         AccountKind.SCHEDULE, created_timestamp=now * NANOS_PER_SECOND, key=new.admin_key
     )
@@ -58,7 +58,7 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
         body,
         executed_timestamp=None,
         expiration_time=new.expires * NANOS_PER_SECOND,
-        wait_for_expiry=new.waits,
+        wait_for_expiry=new.wait_for_expiry,
         consensus_timestamp=now * NANOS_PER_SECOND,
         admin_key=new.admin_key,
         memo="",
@@ -66,8 +66,8 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     ledger.put_schedule(schedule)
     signatories = frozenset({new.key} if new.key else ())
     ledger.put_signatories(entity.id, signatories)
-    executes = is_executable(schedule, required_keys(ledger, schedule, new.message), signatories)
-    return schedule, execute(ledger, schedule, new.message, now) if executes else None
+    is_complete = is_executable(schedule, required_keys(ledger, schedule, new.message), signatories)
+    return schedule, execute(ledger, schedule, new.message, now) if is_complete else None
 
 
 def check_expiry(expires: int, now: int) -> None:
@@ -100,18 +100,18 @@ def sign_schedule(
     """
     reject_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     reject_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
-    message = message_of(schedule)
-    needed = required_keys(ledger, schedule, message)
-    reject_if(None in needed, "UNRESOLVABLE_REQUIRED_SIGNERS")
+    message = parse_body(schedule)
+    signers = required_keys(ledger, schedule, message)
+    reject_if(None in signers, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))
-    executes = is_executable(schedule, needed, signatories | keys)
-    reject_if(not executes and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
+    is_complete = is_executable(schedule, signers, signatories | keys)
+    reject_if(not is_complete and all(key.startswith(prefixes) for key in keys), "NO_NEW_VALID_SIGNATURES")
     ledger.put_signatories(schedule.id, signatories | keys)
-    return execute(ledger, schedule, message, now) if executes else None
+    return execute(ledger, schedule, message, now) if is_complete else None
 
 
-def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
+def signing_keys(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) -> frozenset[bytes]:
     """Return the public keys of the SignaturePair messages that sign a schedule.
 
     Its id is signed, as three numbers. Only whole keys count, since it is not known who may sign.
@@ -121,8 +121,8 @@ def keys_that_signed(ledger: Overlay, schedule: Schedule, pairs: Iterable[Any]) 
     keys = set()
     for pair in pairs:
         ledger.state.check_deadline()
-        key, kind = bytes(pair.pubKeyPrefix), pair.WhichOneof("signature")
-        if verifies(kind, key, message, digest, getattr(pair, kind) if kind else b""):
+        key, field = bytes(pair.pubKeyPrefix), pair.WhichOneof("signature")
+        if verify(field, key, message, digest, getattr(pair, field) if field else b""):
             keys.add(key)
     return frozenset(keys)
 

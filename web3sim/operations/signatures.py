@@ -15,7 +15,7 @@ SIGNATURE_LENGTH = 64
 Signatures = Mapping[tuple[str, bytes], bytes]
 
 
-def key_of(serialized: bytes | None) -> Any:
+def parse_key(serialized: bytes | None) -> Any:
     """Return a stored key as a message; None if it is missing, can't be read or names no kind of key."""
     try:
         key: Any = Key.FromString(serialized or b"")
@@ -46,10 +46,10 @@ def signing_key(entity: Entity) -> Any:
 
 def usable_key(entity: Entity) -> Any:
     """Return the key of an account as a message; None if it is missing, unreadable or empty."""
-    key = key_of(entity.key)
+    key = parse_key(entity.key)
     if key is None or key.WhichOneof("key") not in ("keyList", "thresholdKey"):
         return key
-    return key if members_of(key) else None
+    return key if key_members(key) else None
 
 
 def is_signed_by_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -84,13 +84,13 @@ def is_signed_by_ecdsa(key: bytes, digest: bytes, signature: bytes) -> bool:
 
 def simple_keys(key: Any) -> Iterator[Any]:
     """Yield the public keys in a Key message: itself, or those in its lists."""
-    for member in members_of(key):
+    for member in key_members(key):
         yield from simple_keys(member)
     if key.WhichOneof("key") in ("ed25519", "ECDSA_secp256k1"):
         yield key
 
 
-def members_of(key: Any) -> Sequence[Any]:
+def key_members(key: Any) -> Sequence[Any]:
     """Return the keys of a key list or threshold key; none of another one."""
     members: Sequence[Any] = (key.keyList if key.HasField("keyList") else key.thresholdKey.keys).keys
     return members
@@ -111,9 +111,9 @@ def signatures_of(pairs: Iterable[Any]) -> Signatures:
     """Return the signatures in SignaturePair messages; the first counts where a prefix is there twice."""
     signatures: dict[tuple[str, bytes], bytes] = {}
     for pair in pairs:
-        kind = pair.WhichOneof("signature")
-        if kind is not None:
-            signatures.setdefault((kind, pair.pubKeyPrefix), bytes(getattr(pair, kind)))
+        field = pair.WhichOneof("signature")
+        if field is not None:
+            signatures.setdefault((field, pair.pubKeyPrefix), bytes(getattr(pair, field)))
     return signatures
 
 
@@ -122,40 +122,40 @@ def is_signed(key: Any, message: bytes, digest: bytes, signatures: Signatures) -
 
     Ids of contracts sign nothing.
     """
-    return satisfied(key, lambda simple: _is_verified(simple, message, digest, signatures))
+    return is_satisfied(key, lambda simple: _is_verified(simple, message, digest, signatures))
 
 
-def satisfied(key: Any, has_signed: Callable[[Any], bool]) -> bool:
+def is_satisfied(key: Any, has_signed: Callable[[Any], bool]) -> bool:
     """Return whether enough of the keys in a Key message have signed."""
-    kind, members = key.WhichOneof("key"), members_of(key)
-    if kind == "keyList":
-        return bool(members) and all(satisfied(member, has_signed) for member in members)
-    if kind == "thresholdKey":
-        signed = sum(satisfied(member, has_signed) for member in members)
+    field, members = key.WhichOneof("key"), key_members(key)
+    if field == "keyList":
+        return bool(members) and all(is_satisfied(member, has_signed) for member in members)
+    if field == "thresholdKey":
+        signed = sum(is_satisfied(member, has_signed) for member in members)
         return bool(signed >= max(key.thresholdKey.threshold, 1))
     return has_signed(key)
 
 
-def verifies(kind: str | None, key: bytes, message: bytes, digest: bytes, signature: bytes) -> bool:
+def verify(key_type: str | None, key: bytes, message: bytes, digest: bytes, signature: bytes) -> bool:
     """Return whether a signature of this kind is by a public key; ECDSA signs the digest."""
-    if kind == "ed25519":
+    if key_type == "ed25519":
         return is_signed_by_ed25519(key, message, signature)
-    return kind == "ECDSA_secp256k1" and is_signed_by_ecdsa(key, digest, signature)
+    return key_type == "ECDSA_secp256k1" and is_signed_by_ecdsa(key, digest, signature)
 
 
 def _is_verified(key: Any, message: bytes, digest: bytes, signatures: Signatures) -> bool:
-    kind = key.WhichOneof("key")
-    if kind not in ("ed25519", "ECDSA_secp256k1"):
+    field = key.WhichOneof("key")
+    if field not in ("ed25519", "ECDSA_secp256k1"):
         return False
-    public = getattr(key, kind)
-    signature = _signature(public, signatures, kind)
-    return signature is not None and verifies(kind, public, message, digest, signature)
+    public = getattr(key, field)
+    signature = _signature(public, signatures, field)
+    return signature is not None and verify(field, public, message, digest, signature)
 
 
-def _signature(key: bytes, signatures: Signatures, kind: str) -> bytes | None:
+def _signature(key: bytes, signatures: Signatures, key_type: str) -> bytes | None:
     """The signature with the longest prefix of a key."""
     for length in range(len(key), -1, -1):
-        signature = signatures.get((kind, key[:length]))
+        signature = signatures.get((key_type, key[:length]))
         if signature is not None:
             return signature
     return None

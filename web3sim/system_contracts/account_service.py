@@ -9,7 +9,7 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
 from web3sim.operations import crypto
-from web3sim.operations.holdings import UNLIMITED, account_of, existing_account
+from web3sim.operations.holdings import UNLIMITED, existing_account, get_account
 from web3sim.operations.prices import APPROVE, UPDATE_ACCOUNT
 from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.signatures import (
@@ -17,7 +17,7 @@ from web3sim.operations.signatures import (
     is_signed,
     is_signed_by_ecdsa,
     is_signed_by_ed25519,
-    key_of,
+    parse_key,
     signature_pairs,
     signatures_of,
     simple_keys,
@@ -56,7 +56,7 @@ def _any_account(invocation: Invocation, address: bytes) -> Entity | None:
     ledger, num = invocation.ledger, entity_id.num_of_long_zero(address)
     if num is None:
         return ledger.account_at(address)
-    return account_of(ledger, ledger.state.encoded(num))
+    return get_account(ledger, ledger.state.encoded(num))
 
 
 # ALLOWANCES AND ASSOCIATIONS
@@ -99,7 +99,7 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
     reject_if(is_ecdsa and not is_digest, "INVALID_TRANSACTION_BODY")
     account = existing_account(invocation.ledger, address)
     reject_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
-    key = key_of(account.key)
+    key = parse_key(account.key)
     kind = None if key is None else key.WhichOneof("key")
     if is_ecdsa:
         is_simple = key is not None and kind == "ECDSA_secp256k1"
@@ -112,7 +112,7 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
 
 
 def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signatures: bytes) -> bool:
-    key = key_of(existing_account(invocation.ledger, address).key)
+    key = parse_key(existing_account(invocation.ledger, address).key)
     pairs = signature_pairs(signatures)
     if key is None or pairs is None:
         raise Rejected("INVALID_TRANSACTION_BODY")

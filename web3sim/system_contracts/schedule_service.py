@@ -29,7 +29,7 @@ from web3sim.system_contracts.token_service.functions import FUNCTIONS as TOKEN_
 from web3sim.system_contracts.token_service.info import info_struct
 
 #: What makes the transaction of a call of the token service, by selector.
-_MESSAGES = {selector_of(signature): message_of for signature, message_of in (CREATIONS | CHANGES).items()}
+_MESSAGES = {selector_of(signature): parse_body for signature, parse_body in (CREATIONS | CHANGES).items()}
 # The least recovery id that names a chain (EIP-155).
 _FIRST_OF_CHAINS = 35
 
@@ -64,7 +64,7 @@ def _native(invocation: Invocation, service: Address, data: bytes, payer: Addres
     if selector in CREATION_SELECTORS:
         check_creation(invocation.ledger, message.tokenCreation)
     creator, key = _creator(invocation)
-    expires = _now(invocation) + schedules.USUAL_LIFE_SECONDS
+    expires = _now(invocation) + schedules.DEFAULT_LIFE_SECONDS
     paying = existing_account(invocation.ledger, payer)
     return _scheduled(invocation, NewSchedule(message, creator, paying, key, expires))
 
@@ -180,7 +180,7 @@ def _sign(invocation: Invocation, address: Address, signatures: bytes) -> None:
         recovery_id = int.from_bytes(pair.ECDSA_secp256k1[SIGNATURE_LENGTH:])
         if recovery_id >= _FIRST_OF_CHAINS and (recovery_id - _FIRST_OF_CHAINS) // 2 != chain_id():
             raise InvalidArguments("a signature is for another chain")
-    keys = schedules.keys_that_signed(invocation.ledger, schedule, pairs)
+    keys = schedules.signing_keys(invocation.ledger, schedule, pairs)
     _add_signatures(invocation, schedule, keys)
 
 

@@ -156,7 +156,7 @@ def test_fractional_fee_is_paid_by_receiver_or_sender(ledger, fee, fee_paid):
     assert calls.balances(PAID, ALICE, BOB, COLLECTOR) == [900 - fee_paid, 1100, 1000 + fee_paid]
 
 
-def move_units(calls, *adjustments):
+def move_fungible(calls, *adjustments):
     units = [(long_zero(account), amount, False) for account, amount in adjustments]
     return calls.code(V2, ([],), [(long_zero(TOKEN), units, [])])
 
@@ -164,7 +164,7 @@ def move_units(calls, *adjustments):
 def test_receivers_pay_a_fractional_fee_in_proportion(ledger):
     ledger.custom_fee(TOKEN, fractional_fees=[fractional(1, 10)])
     calls = Simulation()
-    assert move_units(calls, (ALICE, -39), (BOB, 19), (CAROL, 20)) == "SUCCESS"
+    assert move_fungible(calls, (ALICE, -39), (BOB, 19), (CAROL, 20)) == "SUCCESS"
     # A tenth of 39 is 3, of which 1 each, and one more.
     assert calls.balances(TOKEN, ALICE, BOB, CAROL, COLLECTOR) == [961, 1017, 1019, 1003]
 
@@ -172,14 +172,14 @@ def test_receivers_pay_a_fractional_fee_in_proportion(ledger):
 def test_of_several_senders_each_causes_its_share_of_a_fractional_fee(ledger):
     ledger.custom_fee(TOKEN, fractional_fees=[fractional(1, 10)])
     calls = Simulation()
-    assert move_units(calls, (ALICE, -30), (CAROL, -70), (BOB, 100)) == "SUCCESS"
+    assert move_fungible(calls, (ALICE, -30), (CAROL, -70), (BOB, 100)) == "SUCCESS"
     assert calls.balances(TOKEN, BOB, COLLECTOR) == [1090, 1010]
 
 
 def test_receivers_that_are_exempt_pay_no_fractional_fee(ledger):
     ledger.custom_fee(TOKEN, fractional_fees=[fractional(1, 10)])
     calls = Simulation()
-    assert move_units(calls, (ALICE, -110), (BOB, 50), (TREASURY, 50), (COLLECTOR, 10)) == "SUCCESS"
+    assert move_fungible(calls, (ALICE, -110), (BOB, 50), (TREASURY, 50), (COLLECTOR, 10)) == "SUCCESS"
     assert calls.balances(TOKEN, BOB, TREASURY, COLLECTOR) == [1045, 1050, 1015]
     assert send(calls, 10, receiver=TREASURY) == "SUCCESS"
     assert calls.balances(TOKEN, TREASURY, COLLECTOR) == [1060, 1015]
@@ -325,7 +325,7 @@ def test_nothing_is_lost_or_made_by_fees(ledger):
     )
     ledger.custom_fee(PAID, fractional_fees=[fractional(1, 3, least=1)])
     calls = Simulation()
-    assert move_units(calls, (ALICE, -101), (CAROL, -11), (BOB, 112)) == "SUCCESS"
+    assert move_fungible(calls, (ALICE, -101), (CAROL, -11), (BOB, 112)) == "SUCCESS"
     everyone = (TREASURY, ALICE, BOB, CAROL, COLLECTOR, OTHER_COLLECTOR)
     for token in (TOKEN, PAID):
         assert sum(calls.balances(token, *everyone)) == 6000

@@ -5,8 +5,8 @@ import pytest
 from tests.web3sim.state.states import current, journal, long_zero, token
 from web3sim.operations.holdings import (
     add_tinybars,
-    add_units,
-    move_serial,
+    adjust_balance,
+    move_nft,
     owner_of,
     usable_relationship,
     usable_token,
@@ -87,12 +87,15 @@ def test_a_relationship_has_to_be_there(ledger):
 def test_units_move_between_accounts_that_have_enough(ledger):
     view = overlay()
     gold = token(view.state, TOKEN)
-    assert code_of(add_units, view, gold, OWNER, -11) == "INSUFFICIENT_TOKEN_BALANCE"
-    assert code_of(add_units, view, gold, OWNER, -11, code="INVALID_WIPING_AMOUNT") == "INVALID_WIPING_AMOUNT"
-    add_units(view, gold, OWNER, -4)
-    add_units(view, gold, OTHER, 4)
+    assert code_of(adjust_balance, view, gold, OWNER, -11) == "INSUFFICIENT_TOKEN_BALANCE"
+    assert (
+        code_of(adjust_balance, view, gold, OWNER, -11, code="INVALID_WIPING_AMOUNT")
+        == "INVALID_WIPING_AMOUNT"
+    )
+    adjust_balance(view, gold, OWNER, -4)
+    adjust_balance(view, gold, OTHER, 4)
     assert [view.token_balance(gold, account) for account in (OWNER, OTHER)] == [6, 4]
-    add_units(view, gold, OWNER, -6)
+    adjust_balance(view, gold, OWNER, -6)
     assert view.token_balance(gold, OWNER) == 0
     assert [view.associations(account) for account in (OWNER, OTHER)] == [(1, 0), (2, 0)]
 
@@ -100,7 +103,7 @@ def test_units_move_between_accounts_that_have_enough(ledger):
 def test_a_serial_moves_and_loses_its_spender(ledger):
     view = overlay()
     pictures = token(view.state, UNIQUE)
-    move_serial(view, pictures, 1, OTHER)
+    move_nft(view, pictures, 1, OTHER)
     nft = view.nft(UNIQUE, 1)
     assert (owner_of(pictures, nft), nft.spender, nft.delegating_spender) == (OTHER, None, None)
     assert [view.token_balance(pictures, account) for account in (1001, OTHER)] == [0, 1]

@@ -78,7 +78,7 @@ def creation(**changes: Any) -> bytes:
     return selector_of(CREATE) + encode(parameters_of(CREATE), arguments)
 
 
-def message_of(number: int) -> bytes:
+def parse_body(number: int) -> bytes:
     return b"".join(part.to_bytes(8, "big") for part in (0, 0, number))
 
 

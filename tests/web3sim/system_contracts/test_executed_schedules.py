@@ -25,7 +25,7 @@ from tests.web3sim.system_contracts.schedules import (
     creation,
     ledger,
     made,
-    message_of,
+    parse_body,
     public,
 )
 from tests.web3sim.system_contracts.scripts import Step, outcomes, script
@@ -130,7 +130,7 @@ def stored(ledger: Any, body: Any = SCHEDULED, **columns: Any) -> Ed25519Private
 
 
 def signed(key: Ed25519PrivateKey) -> bytes:
-    pair = {"pubKeyPrefix": public(key), "ed25519": key.sign(message_of(4005))}
+    pair = {"pubKeyPrefix": public(key), "ed25519": key.sign(parse_body(4005))}
     return bytes(SignatureMap(sigPair=[pair]).SerializeToString())
 
 

@@ -34,7 +34,7 @@ from tests.web3sim.system_contracts.schedules import (
     creation,
     ledger,
     made,
-    message_of,
+    parse_body,
     public,
 )
 from web3sim.engine.interface import Halt, SystemAnswer
@@ -308,10 +308,10 @@ def test_scheduled_token_may_exceed_the_limits_of_tokens(ledger, calls):
 def test_people_sign_by_their_signatures(calls):
     ours, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     ecdsa = PrivateKey()
-    digest = keccak256(message_of(SCHEDULE))
+    digest = keccak256(parse_body(SCHEDULE))
     pairs = [
-        {"pubKeyPrefix": public(ours), "ed25519": ours.sign(message_of(SCHEDULE))},
-        {"pubKeyPrefix": public(other), "ed25519": other.sign(message_of(OURS))},
+        {"pubKeyPrefix": public(ours), "ed25519": ours.sign(parse_body(SCHEDULE))},
+        {"pubKeyPrefix": public(other), "ed25519": other.sign(parse_body(OURS))},
         {
             "pubKeyPrefix": ecdsa.public_key.format(),
             "ECDSA_secp256k1": ecdsa.sign_recoverable(digest, hasher=None)[:64],
@@ -337,7 +337,7 @@ def test_signatures_that_say_nothing_are_refused(calls):
 def test_a_signature_for_another_chain_halts(calls, recovery_id, expected):
     """The tests' network is a testnet, 296."""
     key = PrivateKey()
-    signed = key.sign_recoverable(keccak256(message_of(SCHEDULE)), hasher=None)[:64]
+    signed = key.sign_recoverable(keccak256(parse_body(SCHEDULE)), hasher=None)[:64]
     signature = signed + recovery_id.to_bytes(2, "big")
     pair = {"pubKeyPrefix": key.public_key.format(), "ECDSA_secp256k1": signature}
     answer = calls(SIGN, long_zero(SCHEDULE), SignatureMap(sigPair=[pair]).SerializeToString())

@@ -5,9 +5,9 @@ from itertools import count
 from typing import NamedTuple
 
 from web3sim.operations.custom_fees.fractional import charge_fractional
-from web3sim.operations.custom_fees.level import TOO_LITTLE_FOR_FEE, AssessedFee, Level, TokenFees
+from web3sim.operations.custom_fees.level import INSUFFICIENT_FOR_FEE, AssessedFee, Level, TokenFees
 from web3sim.operations.custom_fees.royalty import charge_royalties
-from web3sim.operations.holdings import slots_used_up, usable_token
+from web3sim.operations.holdings import has_no_free_slots, usable_token
 from web3sim.operations.rejections import Rejected, reject_if
 from web3sim.operations.transfers.body import TokenTransfers, Transfers
 from web3sim.state.overlay import Overlay
@@ -86,7 +86,7 @@ def _check_payers(ledger: Overlay, level: Level, created: Collection[int]) -> No
             if amount >= 0:
                 continue
             if token_id is None:
-                reject_if(account in created, TOO_LITTLE_FOR_FEE)
+                reject_if(account in created, INSUFFICIENT_FOR_FEE)
             else:
                 _check_payer(ledger, level, token_id, account, created)
 
@@ -97,10 +97,10 @@ def _check_payer(
     token = ledger.token(token_id)
     if token is not None and ledger.relationship(token, account) is not None:
         return
-    reject_if(account in created, TOO_LITTLE_FOR_FEE)
+    reject_if(account in created, INSUFFICIENT_FOR_FEE)
     entity = ledger.entity(account)
     gets_it = level.requested.get(token_id, {}).get(account, 0) > 0
-    if entity is not None and gets_it and not slots_used_up(ledger, entity):
+    if entity is not None and gets_it and not has_no_free_slots(ledger, entity):
         # It is associated by this very transfer.
         return
     raise Rejected("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")

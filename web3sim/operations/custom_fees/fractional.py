@@ -1,7 +1,7 @@
 """Fractional fees: a part of the units that move, paid by the sender or taken from the receivers."""
 
 from web3sim.operations.custom_fees.level import (
-    TOO_LITTLE_FOR_FEE,
+    INSUFFICIENT_FOR_FEE,
     AssessedFee,
     Fee,
     Level,
@@ -21,7 +21,7 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
     requested = level.requested[token_id]
     debit = -requested[sender]
     reject_if(debit <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
-    units_left = debit
+    remaining = debit
     for fee in of_token.fractional:
         credits = {
             account: amount
@@ -32,41 +32,41 @@ def charge_fractional(level: Level, of_token: TokenFees, sender: int) -> None:
             continue
         if fee["net_of_transfers"]:
             if not of_token.is_exempt(sender, fee):
-                amount = _within_bounds(fraction_of(debit, fee), fee)
+                amount = _clamp(fraction_of(debit, fee), fee)
                 level.charge(of_token.token, sender, fee["collector_account_id"], amount, token_id)
             continue
         debits = sum(-amount for account, amount in requested.items() if amount < 0)
-        owed = _within_bounds(fraction_of(sum(credits.values()), fee), fee)
+        total_fee = _clamp(fraction_of(sum(credits.values()), fee), fee)
         # Of several senders each causes its share.
-        amount = debit * owed // debits
+        amount = debit * total_fee // debits
         if amount:
-            units_left -= amount
-            reject_if(units_left < 0, TOO_LITTLE_FOR_FEE)
-            _take(level, of_token, fee, amount, tuple(credits))
+            remaining -= amount
+            reject_if(remaining < 0, INSUFFICIENT_FOR_FEE)
+            _withhold(level, of_token, fee, amount, tuple(credits))
 
 
-def _within_bounds(amount: int, fee: Fee) -> int:
+def _clamp(amount: int, fee: Fee) -> int:
     amount = max(amount, fee["minimum_amount"])
-    most = fee["maximum_amount"]
-    return min(amount, most) if most else amount
+    maximum = fee["maximum_amount"]
+    return min(amount, maximum) if maximum else amount
 
 
-def _take(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tuple[int, ...]) -> None:
+def _withhold(level: Level, of_token: TokenFees, fee: Fee, amount: int, payers: tuple[int, ...]) -> None:
     """Take an amount from what the receivers still get."""
     token_id, collector = of_token.token.id, fee["collector_account_id"]
-    left = level.left[token_id]
+    balances = level.left[token_id]
     available = {
-        account: units
-        for account, units in left.items()
-        if units > 0 and not of_token.is_exempt(account, fee)
+        account: balance
+        for account, balance in balances.items()
+        if balance > 0 and not of_token.is_exempt(account, fee)
     }
     total = sum(available.values())
-    reject_if(total < amount, TOO_LITTLE_FOR_FEE)
-    shares = {account: units * amount // total for account, units in available.items()}
-    rest = amount - sum(shares.values())
-    for account, units in available.items():
-        more = min(rest, units - shares[account])
-        left[account] = units - shares[account] - more
-        rest -= more
-    left[collector] = left.get(collector, 0) + amount
+    reject_if(total < amount, INSUFFICIENT_FOR_FEE)
+    shares = {account: balance * amount // total for account, balance in available.items()}
+    remainder = amount - sum(shares.values())
+    for account, balance in available.items():
+        extra = min(remainder, balance - shares[account])
+        balances[account] = balance - shares[account] - extra
+        remainder -= extra
+    balances[collector] = balances.get(collector, 0) + amount
     level.assessed.append(AssessedFee(payers, collector, amount, token_id))

@@ -12,7 +12,7 @@ from web3sim.operations.rejections import reject_if
 from web3sim.operations.transfers.body import Adjustment, TokenTransfers, Transfers
 from web3sim.state.tables.rows import CustomFees, Token
 
-TOO_LITTLE_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+INSUFFICIENT_FOR_FEE = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 #: What is moved, by the token it is of; None is hbar.
 Amounts = dict[int | None, dict[int, int]]
 Fee = Mapping[str, Any]
@@ -68,9 +68,9 @@ class Level:
         self.royalties_paid: set[tuple[int, int]] = set()
         self.assessed: list[AssessedFee] = []
 
-    def charge(self, of: Token, payer: int, collector: int, amount: int, token_id: int | None) -> None:
-        """Charge an amount of a token, or of hbar, for a transfer `of` a token."""
-        amounts = self.left if of.id == token_id else self.charged
+    def charge(self, token: Token, payer: int, collector: int, amount: int, token_id: int | None) -> None:
+        """Charge an amount of a token, or of hbar, for a transfer of `token`."""
+        amounts = self.left if token.id == token_id else self.charged
         accounts = amounts.setdefault(token_id, {})
         _add(accounts, payer, -amount)
         _add(accounts, collector, amount)
@@ -114,9 +114,9 @@ class Level:
 
 def fraction_of(amount: int, fee: Fee) -> int:
     """Return the part of an amount that a fee names, rounded down."""
-    part = int(amount * fee["numerator"] // fee["denominator"])
-    reject_if(part > MAX_INT64, "CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
-    return part
+    fraction = int(amount * fee["numerator"] // fee["denominator"])
+    reject_if(fraction > MAX_INT64, "CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE")
+    return fraction
 
 
 def _add(amounts: dict[int, int], account: int, amount: int) -> None:

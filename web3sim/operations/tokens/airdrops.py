@@ -13,7 +13,7 @@ from web3sim.operations.crypto_transfer import transfer_without_fees
 from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.custom_fees.level import TokenFees
 from web3sim.operations.rejections import Rejected, reject_if, required
-from web3sim.operations.signatures import members_of, usable_key
+from web3sim.operations.signatures import key_members, usable_key
 from web3sim.operations.transfers.body import (
     Adjustment,
     NftTransfer,
@@ -24,8 +24,8 @@ from web3sim.operations.transfers.body import (
 from web3sim.operations.transfers.checks import (
     check_participants,
     check_token_lists,
+    find_party,
     number_of,
-    party_of,
 )
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
@@ -33,7 +33,7 @@ from web3sim.state.tables.rows import AirdropKey, Entity, Token
 
 #: Of a network's default configuration.
 MAX_PENDING_IDS = 10
-_KEYS_THAT_CLAIM = frozenset({"contractID", "ed25519", "ECDSA_secp256k1"})
+_CLAIMING_KEYS = frozenset({"contractID", "ed25519", "ECDSA_secp256k1"})
 
 
 # AIRDROP
@@ -59,13 +59,13 @@ def airdrop(ledger: Overlay, transfers: Transfers, charge: Charge) -> Outcome:
     fees = Moves(ledger, None, outcome, assessment.fees)
     for level in assessment.levels[1:]:
         fees.move_hbar(level.hbar)
-        fees.move_units(level.tokens)
+        fees.move_fungible(level.tokens)
     immediate = []
     for each in assessment.levels[0].tokens:
         _check_receivers(ledger, each)
-        now = _without_pending(ledger, each, charge)
-        if now.adjustments or now.nfts:
-            immediate.append(now)
+        transferred = _split_pending(ledger, each, charge)
+        if transferred.adjustments or transferred.nfts:
+            immediate.append(transferred)
     reject_if(any(number_of(transfers, account) for account in transfers.missing), "INVALID_ACCOUNT_ID")
     transfer_without_fees(ledger, Transfers((), tuple(immediate), transfers.missing), outcome)
     return outcome
@@ -115,7 +115,7 @@ def _check_royalties(ledger: Overlay, transfers: Transfers, token: Token, nft: N
 def _check_receivers(ledger: Overlay, tokens: TokenTransfers) -> None:
     """Refuse receivers that could never claim."""
     for number in Transfers(tokens=(tokens,)).credited():
-        account = party_of(ledger, number)
+        account = find_party(ledger, number)
         reject_if(account is not None and not _can_claim(account), "NOT_SUPPORTED")
 
 
@@ -126,15 +126,15 @@ def _can_claim(account: Entity) -> bool:
 
 
 def _key_can_claim(key: Any) -> bool:
-    kind, able = key.WhichOneof("key"), list(map(_key_can_claim, members_of(key)))
-    if kind == "keyList":
-        return all(able)
-    if kind == "thresholdKey":
-        return bool(sum(able) >= key.thresholdKey.threshold)
-    return kind in _KEYS_THAT_CLAIM
+    field, can_claim = key.WhichOneof("key"), list(map(_key_can_claim, key_members(key)))
+    if field == "keyList":
+        return all(can_claim)
+    if field == "thresholdKey":
+        return bool(sum(can_claim) >= key.thresholdKey.threshold)
+    return field in _CLAIMING_KEYS
 
 
-def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) -> TokenTransfers:
+def _split_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) -> TokenTransfers:
     """Charge for what has to wait and for new associations, note the former; return what moves at once."""
     token = holdings.usable_token(ledger, tokens.token_id)
     sender = next((each.account for each in tokens.adjustments if each.amount < 0), 0)
@@ -145,24 +145,24 @@ def _without_pending(ledger: Overlay, tokens: TokenTransfers, charge: Charge) ->
         **{AirdropKey(nft.sender, nft.receiver, token.id, nft.serial_number): 0 for nft in tokens.nfts},
     }
     waiting = {key: ledger.pending_airdrop(key) for key in amounts if _waits(ledger, token, key.receiver)}
-    again = sum(not key.serial_number and pending is not None for key, pending in waiting.items())
-    now = {key.receiver for key in amounts if key not in waiting}
-    associated = sum(ledger.relationship(token, receiver) is None for receiver in now)
-    charge(len(waiting) - again + associated, again)
+    existing = sum(not key.serial_number and pending is not None for key, pending in waiting.items())
+    ready = {key.receiver for key in amounts if key not in waiting}
+    associated = sum(ledger.relationship(token, receiver) is None for receiver in ready)
+    charge(len(waiting) - existing + associated, existing)
     for key, pending in waiting.items():
         reject_if(key.serial_number and pending is not None, "PENDING_NFT_AIRDROP_ALREADY_EXISTS")
         ledger.put_pending_airdrop(key, (pending or 0) + amounts[key])
-    moved = [Adjustment(account, amount) for account, amount in credits.items() if account in now]
+    moved = [Adjustment(account, amount) for account, amount in credits.items() if account in ready]
     if moved:
         moved.insert(0, Adjustment(sender, -sum(each.amount for each in moved)))
-    return TokenTransfers(token.id, tuple(moved), tuple(nft for nft in tokens.nfts if nft.receiver in now))
+    return TokenTransfers(token.id, tuple(moved), tuple(nft for nft in tokens.nfts if nft.receiver in ready))
 
 
 def _waits(ledger: Overlay, token: Token, receiver: int) -> bool:
-    account = party_of(ledger, receiver)
+    account = find_party(ledger, receiver)
     if account is None:
         return False
-    return ledger.relationship(token, receiver) is None and holdings.slots_used_up(ledger, account)
+    return ledger.relationship(token, receiver) is None and holdings.has_no_free_slots(ledger, account)
 
 
 # CLAIM AND CANCEL
@@ -195,7 +195,7 @@ def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     """
     check_pending_ids(ids)
     for each in ids:
-        required(party_of(ledger, each.receiver), "INVALID_ACCOUNT_ID")
+        required(find_party(ledger, each.receiver), "INVALID_ACCOUNT_ID")
     _check_pending(ledger, ids)
     for each in ids:
         holdings.usable_token(ledger, each.token_id)
@@ -203,8 +203,8 @@ def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
             raise Rejected("TOKEN_AIRDROP_WITH_FALLBACK_ROYALTY")
     moves: dict[int, TokenTransfers] = {}
     for each in ids:
-        known = moves.get(each.token_id, TokenTransfers(each.token_id))
-        moves[each.token_id] = _with_claim(ledger, known, each)
+        token_moves = moves.get(each.token_id, TokenTransfers(each.token_id))
+        moves[each.token_id] = _add_claim(ledger, token_moves, each)
         token = holdings.usable_token(ledger, each.token_id)
         if ledger.relationship(token, each.receiver) is None:
             holdings.add_relationship(ledger, holdings.new_relationship(token, each.receiver))
@@ -213,7 +213,7 @@ def claim(ledger: Overlay, ids: Sequence[PendingId]) -> None:
         ledger.put_pending_airdrop(each.key, None)
 
 
-def _with_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> TokenTransfers:
+def _add_claim(ledger: Overlay, moves: TokenTransfers, pending: PendingId) -> TokenTransfers:
     sender, receiver = pending.sender, pending.receiver
     if pending.serial_number is not None:
         nft = NftTransfer(sender, receiver, pending.serial_number)
@@ -241,7 +241,7 @@ def cancel(ledger: Overlay, ids: Sequence[PendingId]) -> None:
 
 def _check_pending(ledger: Overlay, ids: Sequence[PendingId]) -> None:
     for each in ids:
-        accounts = (party_of(ledger, account) for account in (each.sender, each.receiver))
-        names_none = each.serial_number is not None and each.serial_number <= 0
-        if None in accounts or names_none or ledger.pending_airdrop(each.key) is None:
+        accounts = (find_party(ledger, account) for account in (each.sender, each.receiver))
+        is_invalid = each.serial_number is not None and each.serial_number <= 0
+        if None in accounts or is_invalid or ledger.pending_airdrop(each.key) is None:
             raise Rejected("INVALID_PENDING_AIRDROP_ID")

@@ -22,7 +22,7 @@ class Approval(NamedTuple):
     spender: int | None
 
 
-def approve_units(
+def approve_fungible(
     ledger: Overlay, owner: Entity, token_at: Address, spender_at: Address, amount: int
 ) -> Approval:
     """Let a spender take an amount of a fungible token; 0 revokes, for whatever spender.
@@ -65,7 +65,7 @@ def approve_for_all(
     return Approval(token, owner.id, operator)
 
 
-def approve_serial(
+def approve_nft_serial(
     ledger: Overlay, sender: Entity, token_at: Address, spender_at: Address, serial_number: int
 ) -> Approval:
     """Let a spender take a serial; an address without a number or an account of its own revokes.

@@ -74,8 +74,8 @@ def _add_token(ledger: Overlay, body: Any, now: int) -> Token:
     ledger.put_custom_fees(token.id, fees)
     treasury = token.treasury_account_id
     for holder in dict.fromkeys([treasury, *collectors_of_itself(fees, token.id)]):
-        held = token.total_supply if holder == treasury else 0
-        holdings.add_relationship(ledger, holdings.first_relationship(token, holder, held))
+        balance = token.total_supply if holder == treasury else 0
+        holdings.add_relationship(ledger, holdings.first_relationship(token, holder, balance))
     return token
 
 
@@ -170,10 +170,10 @@ def check_keys(body: Any) -> None:
 
 def _check_expiry(body: Any, now: int) -> None:
     """Without an account that pays for the renewal the token needs a time at which it expires."""
-    renews, may_end = body.HasField("autoRenewAccount"), is_valid_expiry(body, now)
-    if renews or body.HasField("autoRenewPeriod") or not may_end:
+    has_renewer, is_valid = body.HasField("autoRenewAccount"), is_valid_expiry(body, now)
+    if has_renewer or body.HasField("autoRenewPeriod") or not is_valid:
         reject_if(not is_valid_period(body), "INVALID_RENEWAL_PERIOD")
-    reject_if(not renews and not may_end, "INVALID_EXPIRATION_TIME")
+    reject_if(not has_renewer and not is_valid, "INVALID_EXPIRATION_TIME")
 
 
 def is_valid_expiry(body: Any, now: int) -> bool:

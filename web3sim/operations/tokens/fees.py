@@ -19,18 +19,18 @@ Fee = Mapping[str, Any]
 
 def fees_of(messages: Iterable[Any], token_id: int = 0) -> CustomFees:
     """Return CustomFee messages as rows. Token 0.0.0 in them is the token itself, which has this id."""
-    kinds: dict[str, list[Fee]] = {"fixed_fee": [], "fractional_fee": [], "royalty_fee": []}
+    by_field: dict[str, list[Fee]] = {"fixed_fee": [], "fractional_fee": [], "royalty_fee": []}
     for message in messages:
-        kind = message.WhichOneof("fee")
-        if kind is not None:
-            kinds[kind].append(fee_of(message, kind, token_id))
-    return CustomFees(*(tuple(fees) for fees in kinds.values()))
+        field = message.WhichOneof("fee")
+        if field is not None:
+            by_field[field].append(fee_of(message, field, token_id))
+    return CustomFees(*(tuple(fees) for fees in by_field.values()))
 
 
 def collectors_of_itself(fees: CustomFees, token_id: int) -> list[int]:
     """Return the accounts that collect fees in the token itself: they are associated with it at once."""
-    in_itself = [fee for fee in fees.fixed if fee["denominating_token_id"] == token_id]
-    return [fee["collector_account_id"] for fee in (*in_itself, *fees.fractional)]
+    own_fees = [fee for fee in fees.fixed if fee["denominating_token_id"] == token_id]
+    return [fee["collector_account_id"] for fee in (*own_fees, *fees.fractional)]
 
 
 # CHECKS
@@ -52,8 +52,8 @@ def check_fees(ledger: Overlay, messages: Iterable[Any], *, token: Token | None,
     token_id = 0 if token is None else token.id
     for message in messages:
         check_collectors(ledger, [message])
-        kind = message.WhichOneof("fee")
-        checks[kind](ledger, fee_of(message, kind, token_id), token, unique)
+        field = message.WhichOneof("fee")
+        checks[field](ledger, fee_of(message, field, token_id), token, unique)
 
 
 def _check_fixed(ledger: Overlay, fee: Fee, token: Token | None, unique: bool) -> None:
@@ -69,11 +69,11 @@ def _check_amount(ledger: Overlay, fee: Fee, collector: int, token: Token | None
     reject_if(is_own and unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
     if is_own and token is None:
         return
-    paid_in = token if is_own else ledger.token(denominating)
-    if paid_in is None:
+    fee_token = token if is_own else ledger.token(denominating)
+    if fee_token is None:
         raise Rejected("INVALID_TOKEN_ID_IN_CUSTOM_FEES")
-    reject_if(paid_in.unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
-    if ledger.relationship(paid_in, collector) is None:
+    reject_if(fee_token.unique, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+    if ledger.relationship(fee_token, collector) is None:
         raise Rejected("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 

@@ -30,18 +30,18 @@ def reject(
     account = holdings.existing_account(ledger, owner_at, "INVALID_OWNER_ID")
     reject_if(account.key is not None and usable_key(account) is None, "ACCOUNT_IS_IMMUTABLE")
     owner = account.id
-    moves = [_units(ledger, owner, token) for token in tokens]
+    moves = [_fungible(ledger, owner, token) for token in tokens]
     by_token: dict[int, list[NftTransfer]] = {}
     for token, serial_number in nfts:
-        token_id, nft = _serial(ledger, owner, token, serial_number)
+        token_id, nft = _nft(ledger, owner, token, serial_number)
         by_token.setdefault(token_id, []).append(nft)
     moves += (TokenTransfers(token_id, nfts=tuple(serials)) for token_id, serials in by_token.items())
-    back = Moves(ledger, None, Outcome())
-    back.move_units(moves)
-    back.move_serials(moves)
+    moves_back = Moves(ledger, None, Outcome())
+    moves_back.move_fungible(moves)
+    moves_back.move_nfts(moves)
 
 
-def _units(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
+def _fungible(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
     token = holdings.usable_token_at(ledger, address)
     balance = holdings.unfrozen_relationship(ledger, token, owner).balance
     treasury = token.treasury_account_id
@@ -50,7 +50,7 @@ def _units(ledger: Overlay, owner: int, address: Address) -> TokenTransfers:
     return TokenTransfers(token.id, (Adjustment(owner, -balance), Adjustment(treasury, balance)))
 
 
-def _serial(ledger: Overlay, owner: int, address: Address, serial_number: int) -> tuple[int, NftTransfer]:
+def _nft(ledger: Overlay, owner: int, address: Address, serial_number: int) -> tuple[int, NftTransfer]:
     token = holdings.named_token(ledger, address)
     nft = required(ledger.nft(token.id, serial_number), "INVALID_NFT_ID")
     holdings.check_usable(ledger, token)

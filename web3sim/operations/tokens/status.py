@@ -95,10 +95,10 @@ def dissociate(ledger: Overlay, address: Address, tokens: Sequence[Address], pay
     deleted, the account is not its treasury, not frozen, and has nothing of it.
     """
     account_id = _account(ledger, address, tokens, payer)
-    ending = [_ending(ledger, each, account_id) for each in tokens]
+    ending = [_relationship_to_end(ledger, each, account_id) for each in tokens]
     for token, relationship in ending:
         if ledger.token(token.id) is not None:
-            _check_may_end(token, relationship)
+            _check_dissociable(token, relationship)
         ledger.remove_relationship(token.id, account_id)
         ledger.count_associations(account_id, all=-1, automatic=-int(relationship.automatic))
 
@@ -112,15 +112,15 @@ def _account(ledger: Overlay, address: Address, tokens: Sequence[Address], payer
     return account_id
 
 
-def _ending(ledger: Overlay, address: Address, account_id: int) -> tuple[Token, Relationship]:
-    at, code = holdings.token_address(address), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
-    token = required(ledger.known_token_at(at) or ledger.token_deleted_before_at(at), code)
+def _relationship_to_end(ledger: Overlay, address: Address, account_id: int) -> tuple[Token, Relationship]:
+    token_at, code = holdings.token_address(address), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+    token = required(ledger.known_token_at(token_at) or ledger.token_deleted_before_at(token_at), code)
     relationship = holdings.associated(ledger, token, account_id)
     reject_if(token.pause_status == "PAUSED", "TOKEN_IS_PAUSED")
     return token, relationship
 
 
-def _check_may_end(token: Token, relationship: Relationship) -> None:
+def _check_dissociable(token: Token, relationship: Relationship) -> None:
     reject_if(relationship.account_id == token.treasury_account_id, "ACCOUNT_IS_TREASURY")
     reject_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
     if relationship.balance > 0:

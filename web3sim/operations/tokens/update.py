@@ -72,7 +72,7 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | Non
     reject_if(immutable and needs_admin_key(body), immutable)
     if body.HasField("treasury"):
         treasury = entity_id.from_account(body.treasury)
-        required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        required(holdings.get_account(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
         holdings.require_signature(ledger, treasury, payer, "INVALID_ACCOUNT_ID")
     if body.HasField("autoRenewAccount"):
         create.check_renewer(ledger, body, payer)
@@ -84,8 +84,8 @@ def _check_changeable(ledger: Overlay, token: Token, body: Any, payer: int | Non
 def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
     """All that the old treasury has becomes the new one's, which is associated if it may be."""
     if ledger.relationship(token, treasury) is None:
-        account = required(holdings.account_of(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-        reject_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+        account = required(holdings.get_account(ledger, treasury), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+        reject_if(holdings.has_no_free_slots(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
         holdings.add_relationship(ledger, holdings.new_relationship(token, treasury, automatic=True))
     if treasury == token.treasury_account_id:
         return
@@ -97,8 +97,8 @@ def _change_treasury(ledger: Overlay, token: Token, treasury: int) -> None:
         reject_if(token.unique and new.balance, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
         if token.unique:
             ledger.replace_owner(token.id, token.treasury_account_id, treasury)
-        holdings.add_units(ledger, token, token.treasury_account_id, -old.balance)
-        holdings.add_units(ledger, token, treasury, old.balance)
+        holdings.adjust_balance(ledger, token, token.treasury_account_id, -old.balance)
+        holdings.adjust_balance(ledger, token, treasury, old.balance)
 
 
 def _put(ledger: Overlay, token: Token, treasury: int, body: Any) -> None:

@@ -65,21 +65,21 @@ class Transfers:
     def renamed(self, accounts: Mapping[int, int]) -> "Transfers":
         """Return the same between other accounts."""
 
-        def now(account: int) -> int:
+        def new(account: int) -> int:
             return accounts.get(account, account)
 
-        def adjusted(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
-            return tuple(replace(each, account=now(each.account)) for each in adjustments)
+        def rename_adjustments(adjustments: Iterable[Adjustment]) -> tuple[Adjustment, ...]:
+            return tuple(replace(each, account=new(each.account)) for each in adjustments)
 
-        def moved(nfts: Iterable[NftTransfer]) -> tuple[NftTransfer, ...]:
-            return tuple(replace(nft, sender=now(nft.sender), receiver=now(nft.receiver)) for nft in nfts)
+        def rename_nfts(nfts: Iterable[NftTransfer]) -> tuple[NftTransfer, ...]:
+            return tuple(replace(nft, sender=new(nft.sender), receiver=new(nft.receiver)) for nft in nfts)
 
         tokens = tuple(
-            TokenTransfers(each.token_id, adjusted(each.adjustments), moved(each.nfts))
+            TokenTransfers(each.token_id, rename_adjustments(each.adjustments), rename_nfts(each.nfts))
             for each in self.tokens
         )
         missing = {number: address for number, address in self.missing.items() if number not in accounts}
-        return Transfers(adjusted(self.hbar), tokens, missing)
+        return Transfers(rename_adjustments(self.hbar), tokens, missing)
 
 
 class Parties:
@@ -104,10 +104,10 @@ class Parties:
 class Outcome:
     """What a transfer has moved: units by token and account, serials by token, and new associations."""
 
-    units: dict[int, dict[int, int]] = field(default_factory=dict)
+    fungible: dict[int, dict[int, int]] = field(default_factory=dict)
     nfts: dict[int, list[NftTransfer]] = field(default_factory=dict)
     associations: int = 0
 
-    def add_units(self, token_id: int, account: int, amount: int) -> None:
-        accounts = self.units.setdefault(token_id, {})
+    def adjust_balance(self, token_id: int, account: int, amount: int) -> None:
+        accounts = self.fungible.setdefault(token_id, {})
         accounts[account] = accounts.get(account, 0) + amount

@@ -16,7 +16,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity
 
 #: Of a network's default configuration.
-MAX_HBAR_ADJUSTMENTS = MAX_UNIT_ADJUSTMENTS = MAX_NFTS = 10
+MAX_HBAR_ADJUSTMENTS = MAX_FUNGIBLE_ADJUSTMENTS = MAX_NFTS = 10
 LAST_SYSTEM_ACCOUNT = 750
 
 
@@ -72,7 +72,7 @@ def check_sizes(transfers: Transfers) -> None:
     for each in transfers.tokens:
         units += len(each.adjustments)
         nfts += len(each.nfts)
-        reject_if(units > MAX_UNIT_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+        reject_if(units > MAX_FUNGIBLE_ADJUSTMENTS, "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
         reject_if(nfts > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
 
 
@@ -115,33 +115,33 @@ def check_participants(ledger: Overlay, transfers: Transfers) -> None:
         for adjustment in each.adjustments:
             _check_adjustment(ledger, adjustment, hbar=False)
         for nft in each.nfts:
-            _check_party(ledger, nft.sender, gives=True, approved=nft.approved)
+            _check_party(ledger, nft.sender, is_debit=True, approved=nft.approved)
             if not is_placeholder(nft.receiver):
-                _check_party(ledger, nft.receiver, gives=False)
+                _check_party(ledger, nft.receiver, is_debit=False)
     for adjustment in transfers.hbar:
         _check_adjustment(ledger, adjustment, hbar=True)
 
 
 def _check_adjustment(ledger: Overlay, adjustment: Adjustment, *, hbar: bool) -> None:
-    gives, gets = adjustment.amount < 0, adjustment.amount > 0
-    if party_of(ledger, adjustment.account) is None:
-        reject_if(gives or (hbar and not gets), "INVALID_ACCOUNT_ID")
-    elif gives or (gets and not hbar):
-        _check_party(ledger, adjustment.account, gives=gives, approved=adjustment.approved)
+    is_debit, gets = adjustment.amount < 0, adjustment.amount > 0
+    if find_party(ledger, adjustment.account) is None:
+        reject_if(is_debit or (hbar and not gets), "INVALID_ACCOUNT_ID")
+    elif is_debit or (gets and not hbar):
+        _check_party(ledger, adjustment.account, is_debit=is_debit, approved=adjustment.approved)
 
 
-def _check_party(ledger: Overlay, number: int, *, gives: bool, approved: bool = False) -> None:
-    account = required(party_of(ledger, number), "INVALID_ACCOUNT_ID")
+def _check_party(ledger: Overlay, number: int, *, is_debit: bool, approved: bool = False) -> None:
+    account = required(find_party(ledger, number), "INVALID_ACCOUNT_ID")
     if entity_id.decode(number)[2] in holdings.REWARD_ACCOUNTS:
         # A system contract answers this code instead of INVALID_SIGNATURE.
-        raise Rejected("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if gives else "INVALID_ACCOUNT_ID")
-    if gives and not approved:
+        raise Rejected("INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE" if is_debit else "INVALID_ACCOUNT_ID")
+    if is_debit and not approved:
         holdings.check_signs(account)
 
 
-def party_of(ledger: Overlay, number: int) -> Entity | None:
+def find_party(ledger: Overlay, number: int) -> Entity | None:
     """Return the account or contract that takes part; None for a placeholder, and if it is not there."""
-    return None if is_placeholder(number) else holdings.account_of(ledger, number)
+    return None if is_placeholder(number) else holdings.get_account(ledger, number)
 
 
 # ALLOWANCES
@@ -154,13 +154,15 @@ def check_hbar_allowances(ledger: Overlay, spender: int | None, transfers: Trans
             check_allowance(left, -each.amount)
 
 
-def check_unit_allowance(ledger: Overlay, spender: int | None, token_id: int, owner: int, amount: int) -> int:
+def check_fungible_allowance(
+    ledger: Overlay, spender: int | None, token_id: int, owner: int, amount: int
+) -> int:
     """Return what is left of an allowance after an amount is spent."""
     left = 0 if spender is None else ledger.token_allowance(token_id, owner, spender)
     check_allowance(left, amount)
     return left - amount
 
 
-def check_allowance(left: int, amount: int) -> None:
-    reject_if(left <= 0, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    reject_if(left < amount, "AMOUNT_EXCEEDS_ALLOWANCE")
+def check_allowance(remaining: int, amount: int) -> None:
+    reject_if(remaining <= 0, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    reject_if(remaining < amount, "AMOUNT_EXCEEDS_ALLOWANCE")

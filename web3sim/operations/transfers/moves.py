@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from web3sim.operations import holdings
-from web3sim.operations.custom_fees.level import TOO_LITTLE_FOR_FEE, AssessedFee
+from web3sim.operations.custom_fees.level import INSUFFICIENT_FOR_FEE, AssessedFee
 from web3sim.operations.rejections import Rejected, reject_if
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers
-from web3sim.operations.transfers.checks import check_allowance, check_unit_allowance, party_of
+from web3sim.operations.transfers.checks import check_allowance, check_fungible_allowance, find_party
 from web3sim.operations.transfers.receivers import check_nft_allowance
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Token
@@ -20,7 +20,7 @@ class Moves:
     ) -> None:
         self._ledger, self._spender, self._outcome, self._fees = ledger, spender, outcome, fees
 
-    def _owes(self, account: int, token_id: int | None) -> bool:
+    def _owes_fee(self, account: int, token_id: int | None) -> bool:
         """Return whether an account pays a fee in a token, or in hbar."""
         return any(fee.token_id == token_id and account in fee.payers for fee in self._fees)
 
@@ -32,9 +32,9 @@ class Moves:
         for each in adjustments:
             amounts[each.account] = amounts.get(each.account, 0) + each.amount
         for account, amount in amounts.items():
-            if party_of(self._ledger, account) is None:
+            if find_party(self._ledger, account) is None:
                 raise Rejected("INVALID_ACCOUNT_ID")
-            code = TOO_LITTLE_FOR_FEE if self._owes(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
+            code = INSUFFICIENT_FOR_FEE if self._owes_fee(account, None) else "INSUFFICIENT_ACCOUNT_BALANCE"
             holdings.add_tinybars(self._ledger, account, amount, code)
         for each in adjustments:
             if each.approved and each.amount < 0:
@@ -49,7 +49,7 @@ class Moves:
 
     # UNITS
 
-    def move_units(self, tokens: Sequence[TokenTransfers]) -> None:
+    def move_fungible(self, tokens: Sequence[TokenTransfers]) -> None:
         """Errors: Rejected.
 
         Checks, in this order: for each token that it is not paused and has units, then that its accounts are
@@ -69,24 +69,24 @@ class Moves:
         for (token_id, owner), amount in approved.items():
             self._use_allowance(token_id, owner, amount)
         for (token_id, account), amount in amounts.items():
-            code = TOO_LITTLE_FOR_FEE if self._owes(account, token_id) else "INSUFFICIENT_TOKEN_BALANCE"
-            holdings.add_units(self._ledger, tokens_by_id[token_id], account, amount, code)
-            self._outcome.add_units(token_id, account, amount)
+            code = INSUFFICIENT_FOR_FEE if self._owes_fee(account, token_id) else "INSUFFICIENT_TOKEN_BALANCE"
+            holdings.adjust_balance(self._ledger, tokens_by_id[token_id], account, amount, code)
+            self._outcome.adjust_balance(token_id, account, amount)
 
     def _check_party(self, token: Token, account: int) -> None:
         reject_if(token.unique, "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
-        if party_of(self._ledger, account) is None:
+        if find_party(self._ledger, account) is None:
             raise Rejected("INVALID_ACCOUNT_ID")
         holdings.usable_relationship(self._ledger, token, account)
 
     def _use_allowance(self, token_id: int, owner: int, amount: int) -> None:
-        left = check_unit_allowance(self._ledger, self._spender, token_id, owner, amount)
+        left = check_fungible_allowance(self._ledger, self._spender, token_id, owner, amount)
         assert self._spender is not None
         self._ledger.put_token_allowance(token_id, owner, self._spender, left)
 
     # SERIALS
 
-    def move_serials(self, tokens: Sequence[TokenTransfers]) -> None:
+    def move_nfts(self, tokens: Sequence[TokenTransfers]) -> None:
         """Errors: Rejected.
 
         Checks, in this order, for each serial: its accounts are there, then each is associated, not frozen
@@ -95,11 +95,11 @@ class Moves:
         for each in tokens:
             token = holdings.usable_token(self._ledger, each.token_id)
             for nft in each.nfts:
-                self._move_serial(token, nft)
+                self._move_nft(token, nft)
 
-    def _move_serial(self, token: Token, nft: NftTransfer) -> None:
+    def _move_nft(self, token: Token, nft: NftTransfer) -> None:
         parties = (nft.sender, nft.receiver)
-        if any(party_of(self._ledger, party) is None for party in parties):
+        if any(find_party(self._ledger, party) is None for party in parties):
             raise Rejected("INVALID_ACCOUNT_ID")
         for party in parties:
             holdings.usable_relationship(self._ledger, token, party)
@@ -109,5 +109,5 @@ class Moves:
         if nft.approved:
             check_nft_allowance(self._ledger, self._spender, token, nft)
         reject_if(holdings.owner_of(token, row) != nft.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-        holdings.move_serial(self._ledger, token, nft.serial_number, nft.receiver)
+        holdings.move_nft(self._ledger, token, nft.serial_number, nft.receiver)
         self._outcome.nfts.setdefault(token.id, []).append(nft)

@@ -6,7 +6,7 @@ from web3sim.engine.interface import AccountKind
 from web3sim.operations import holdings
 from web3sim.operations.rejections import reject_if, required
 from web3sim.operations.transfers.body import NftTransfer, Outcome, Transfers
-from web3sim.operations.transfers.checks import party_of
+from web3sim.operations.transfers.checks import find_party
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Token
 
@@ -47,13 +47,13 @@ def associate_receivers(ledger: Overlay, transfers: Transfers, outcome: Outcome)
 
 
 def _associate(ledger: Overlay, token: Token, account_id: int, outcome: Outcome) -> None:
-    account = required(party_of(ledger, account_id), "INVALID_ACCOUNT_ID")
+    account = required(find_party(ledger, account_id), "INVALID_ACCOUNT_ID")
     relationship = ledger.relationship(token, account_id)
     if relationship is not None:
         reject_if(holdings.is_frozen(token, relationship), "ACCOUNT_FROZEN_FOR_TOKEN")
         return
     reject_if(not account.max_automatic_associations, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    reject_if(holdings.slots_used_up(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+    reject_if(holdings.has_no_free_slots(ledger, account), "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
     reject_if(token.kyc_key, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
     reject_if(token.freeze_key and token.freeze_default, "ACCOUNT_FROZEN_FOR_TOKEN")
     holdings.add_relationship(ledger, holdings.new_relationship(token, account_id, automatic=True))

@@ -155,7 +155,7 @@ class DistributedHistoricalTables(HistoricalTables):
 
     def total_supply(self, token: Token) -> int:
         if token.unique:
-            return self._serials(token)
+            return self._nft_count(token)
         balances, since = 0, self._snapshot_time
         if since is not None:
             # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp).

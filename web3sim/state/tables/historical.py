@@ -194,7 +194,7 @@ class HistoricalTables(CurrentTables):
 
     def total_supply(self, token: Token) -> int:
         if token.unique:
-            return self._serials(token)
+            return self._nft_count(token)
         # Indexes: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp),
         # token_transfer__token_account_timestamp (consensus_timestamp, token_id, account_id).
         return self._number(
@@ -215,7 +215,7 @@ class HistoricalTables(CurrentTables):
             token=token.id,
         )
 
-    def _serials(self, token: Token) -> int:
+    def _nft_count(self, token: Token) -> int:
         """Return the number of serials of a token."""
         # Indexes: the primary key of nft (token_id, serial_number), and the one of its history.
         serial = self.version("nft", "deleted", "token_id = %(token)s and serial_number = n.serial_number")

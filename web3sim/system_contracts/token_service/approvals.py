@@ -5,7 +5,7 @@ from typing import Any
 from web3sim.engine.interface import Address
 from web3sim.operations.holdings import account_number
 from web3sim.operations.rejections import Rejected, Rejection
-from web3sim.operations.tokens.allowances import approve_for_all, approve_serial, approve_units
+from web3sim.operations.tokens.allowances import approve_for_all, approve_fungible, approve_nft_serial
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation
 from web3sim.system_contracts.token_service.events import log_approval, log_approval_for_all
@@ -16,14 +16,14 @@ _NOT_OWNER = "DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL"
 
 
 def approve(invocation: Invocation, token: Address, spender: Address, amount: int) -> bool:
-    approval = approve_units(invocation.ledger, invocation.sender(), token, spender, int64_of(amount))
+    approval = approve_fungible(invocation.ledger, invocation.sender(), token, spender, int64_of(amount))
     log_approval(invocation, approval, amount)
     return True
 
 
 def approve_nft(invocation: Invocation, token: Address, spender: Address, serial: int) -> None:
     ledger = invocation.ledger
-    approval = approve_serial(ledger, invocation.sender(), token, spender, int64_of(serial))
+    approval = approve_nft_serial(ledger, invocation.sender(), token, spender, int64_of(serial))
     if invocation.target is None and account_number(ledger, spender) is None:
         raise InvalidArguments("the event of the service itself names a spender by its number")
     log_approval(invocation, approval, serial)

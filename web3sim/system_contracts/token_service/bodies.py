@@ -20,7 +20,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations import prices
-from web3sim.operations.holdings import account_number, account_of, collect_fee, token_address
+from web3sim.operations.holdings import account_number, collect_fee, get_account, token_address
 from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.signatures import contract_key, message_id, signing_key
 from web3sim.operations.tokens.create import KEYS, create_token
@@ -72,7 +72,7 @@ def check_creation(ledger: Overlay, body: Any) -> None:
     treasury = entity_id.from_account(body.treasury)
     if not treasury:
         raise InvalidArguments("the treasury has no number")
-    reject_if(account_of(ledger, treasury) is None, "INVALID_ACCOUNT_ID", Rejection.TEXT)
+    reject_if(get_account(ledger, treasury) is None, "INVALID_ACCOUNT_ID", Rejection.TEXT)
 
 
 def _take_fee(invocation: Invocation, price: int) -> None:

@@ -16,11 +16,11 @@ _APPROVAL = keccak256(b"Approval(address,address,uint256)")
 _APPROVAL_FOR_ALL = keccak256(b"ApprovalForAll(address,address,bool)")
 
 
-def log_units(invocation: Invocation, token_id: int, sender: int, receiver: int, amount: int) -> None:
+def log_fungible(invocation: Invocation, token_id: int, sender: int, receiver: int, amount: int) -> None:
     _log(invocation, token_id, (_TRANSFER, *_addresses(invocation, sender, receiver)), amount)
 
 
-def log_serial(invocation: Invocation, token_id: int, nft: NftTransfer) -> None:
+def log_nft(invocation: Invocation, token_id: int, nft: NftTransfer) -> None:
     topics = (_TRANSFER, *_addresses(invocation, nft.sender, nft.receiver), word_of(nft.serial_number))
     _log(invocation, token_id, topics)
 
@@ -41,10 +41,10 @@ def log_approval_for_all(invocation: Invocation, approval: Approval, *, approved
 
 def log_outcome(invocation: Invocation, outcome: Outcome) -> None:
     """Log all tokens that have moved, fees too, in the order of their ids."""
-    for token_id in sorted({*outcome.units, *outcome.nfts}):
-        _log_changes(invocation, token_id, outcome.units.get(token_id, {}))
+    for token_id in sorted({*outcome.fungible, *outcome.nfts}):
+        _log_changes(invocation, token_id, outcome.fungible.get(token_id, {}))
         for nft in outcome.nfts.get(token_id, ()):
-            log_serial(invocation, token_id, nft)
+            log_nft(invocation, token_id, nft)
 
 
 def _log_changes(invocation: Invocation, token_id: int, amounts: dict[int, int]) -> None:
@@ -54,7 +54,7 @@ def _log_changes(invocation: Invocation, token_id: int, amounts: dict[int, int])
     while senders and receivers:
         (debit, sender), (credit, receiver) = senders.pop(0), receivers.pop(0)
         amount = min(-debit, -credit)
-        log_units(invocation, token_id, sender, receiver, amount)
+        log_fungible(invocation, token_id, sender, receiver, amount)
         if -debit > amount:
             senders.insert(0, (debit + amount, sender))
         if -credit > amount:

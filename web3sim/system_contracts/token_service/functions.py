@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from web3sim.engine.interface import ZERO_ADDRESS
-from web3sim.operations.prices import AIRDROP, APPROVE, ASSOCIATE, MINT_SERIAL, TOKEN_OPERATION
+from web3sim.operations.prices import AIRDROP, APPROVE, ASSOCIATE, MINT_NFT, TOKEN_OPERATION
 from web3sim.operations.rejections import Rejection
 from web3sim.operations.tokens import status, supply
 from web3sim.operations.tokens.airdrops import cancel, claim
@@ -61,10 +61,10 @@ def _burn(invocation: Invocation, token: bytes, amount: int, serials: Any) -> in
 def _minting(invocation: Invocation) -> int:
     """The gas of a mint: of each serial, or of units."""
     *_, metadata = invocation.arguments
-    return invocation.prices.gas_of(len(metadata) * MINT_SERIAL or TOKEN_OPERATION)
+    return invocation.prices.gas_of(len(metadata) * MINT_NFT or TOKEN_OPERATION)
 
 
-_MINTING = Gas(_minting, f"{costs(TOKEN_OPERATION).text}; {costs(MINT_SERIAL).text} for each serial")
+_MINTING = Gas(_minting, f"{costs(TOKEN_OPERATION).text}; {costs(MINT_NFT).text} for each serial")
 _MINT = _WRITE | {"returns": "(int64,int64,int64[])", "gas": _MINTING}
 _SUPPLY_AND_STATUS = (
     *alike({f"mintToken(address,{kind},bytes[])": _mint for kind in ("uint64", "int64")}, **_MINT),
@@ -78,7 +78,7 @@ _SUPPLY_AND_STATUS = (
             for signature, operation in (
                 ("wipeTokenAccount(address,address,uint32)", supply.wipe),
                 ("wipeTokenAccount(address,address,int64)", supply.wipe),
-                ("wipeTokenAccountNFT(address,address,int64[])", supply.wipe_serials),
+                ("wipeTokenAccountNFT(address,address,int64[])", supply.wipe_nfts),
                 ("freezeToken(address,address)", status.freeze),
                 ("unfreezeToken(address,address)", status.unfreeze),
                 ("grantTokenKyc(address,address)", status.grant_kyc),
@@ -330,7 +330,7 @@ _AT_TOKEN = (
     Function("rejectTokenFT()", transfers.reject_called_token, **_WRITE),
     Function(
         "rejectTokenNFTs(int64[])",
-        transfers.reject_called_serials,
+        transfers.reject_called_nfts,
         **_WRITE | {"limits": transfers.reject_called_limits},
     ),
 )

@@ -12,7 +12,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import KYC_GRANTED, owner_of
-from web3sim.operations.signatures import key_of
+from web3sim.operations.signatures import parse_key
 from web3sim.state.chain_id import MAINNET_CHAIN_ID, chain_id
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Nft, Token
@@ -30,7 +30,7 @@ Fee = Mapping[str, Any]
 
 def key_value(key: bytes | None) -> tuple[Any, ...] | None:
     """Return the KeyValue of a serialized key; None without one. That of a list has nothing in it."""
-    message = key_of(key)
+    message = parse_key(key)
     if message is None:
         return None
     kind = message.WhichOneof("key")

@@ -20,12 +20,12 @@ from web3sim.operations.transfers.body import (
     Transfers,
     placeholder,
 )
-from web3sim.operations.transfers.checks import MAX_NFTS, MAX_UNIT_ADJUSTMENTS, credits_system_account
+from web3sim.operations.transfers.checks import MAX_FUNGIBLE_ADJUSTMENTS, MAX_NFTS, credits_system_account
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation, UnknownFunction
-from web3sim.system_contracts.token_service.events import log_outcome, log_serial, log_units
+from web3sim.system_contracts.token_service.events import log_fungible, log_nft, log_outcome
 
 # Units, of one account each, and serials.
 _Moves = tuple[Sequence[tuple[Any, ...]], Sequence[tuple[Any, ...]]]
@@ -210,14 +210,14 @@ def erc_transfer_from(
     row = invocation.ledger.nft(token.id, number)
     owns = row is not None and owner_of(token, row) == invocation.sender_id
     outcome = _transfer_called(invocation, token, nfts=[(sender, receiver, number, not owns)])
-    log_serial(invocation, token.id, outcome.nfts[token.id][0])
+    log_nft(invocation, token.id, outcome.nfts[token.id][0])
     return None
 
 
 def _erc_transfer(invocation: Invocation, token: Token, units: tuple[Any, ...]) -> bool:
     _transfer_called(invocation, token, units)
     sender, receiver = (existing_account(invocation.ledger, address).id for address, *_ in units)
-    log_units(invocation, token.id, sender, receiver, units[1][1])
+    log_fungible(invocation, token.id, sender, receiver, units[1][1])
     return True
 
 
@@ -233,7 +233,7 @@ def _transfer_called(invocation: Invocation, token: Token, units: Any = (), nfts
 def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     """Refuse too many units or serials, then receivers of the network itself or without a number."""
     units, nfts = (sum(len(each[kind]) for each in lists) for kind in (1, 2))
-    too_many = units > MAX_UNIT_ADJUSTMENTS or nfts > MAX_NFTS
+    too_many = units > MAX_FUNGIBLE_ADJUSTMENTS or nfts > MAX_NFTS
     reject_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     credited = [
         *(address for _, units, _ in lists for address, amount, _ in units if amount > 0),
@@ -327,5 +327,5 @@ def reject_called_limits(invocation: Invocation, token: Address, serials: Sequen
     reject_limits(invocation, invocation.call.sender, (), serials)
 
 
-def reject_called_serials(invocation: Invocation, token: Address, serials: Sequence[int]) -> None:
+def reject_called_nfts(invocation: Invocation, token: Address, serials: Sequence[int]) -> None:
     reject(invocation.ledger, invocation.call.sender, [], [(token, serial) for serial in serials])
