@@ -15,9 +15,9 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     by_name = {"by_access": False, "clock": _stopped}
     monkeypatch.setattr(ExpiringCache.__init__, "__kwdefaults__", by_name)
     monkeypatch.setattr(Caches.__init__, "__defaults__", (_stopped,))
-    cache.forget()
+    cache.reset()
     yield
-    cache.forget()
+    cache.reset()
 
 
 def _stopped() -> float:

@@ -92,7 +92,7 @@ def _reasons(consensus_timestamp: int, reading: Reading) -> Reasons:
 def _outcome(past: PastTransaction, rerun: Rerun, result: CallResult) -> bytes:
     to = rerun.request.to or rerun.request.new_contract_address
     assert to is not None
-    recipient = rerun.ledger.entity_of_any_address(to)
+    recipient = rerun.ledger.entity_at_any_address(to)
     address = to if recipient is None else recipient.address
     entity = recipient.id if recipient is not None else past.contract_id if past.creates else None
     return _head(address, entity, failed=result.status is not Status.SUCCESS, gas=result.gas_used)

@@ -260,7 +260,7 @@ class _Addresses:
             return self._ledger.address_of(past.contract_id)
         # The signer may have written any bytes here.
         to = past.ethereum.to_address.rjust(ADDRESS_LENGTH, b"\0")[-ADDRESS_LENGTH:]
-        entity = None if entity_id.num_of_long_zero(to) is None else self._ledger.entity_of_any_address(to)
+        entity = None if entity_id.num_of_long_zero(to) is None else self._ledger.entity_at_any_address(to)
         return to if entity is None else entity.address
 
     @property

@@ -26,8 +26,8 @@ _HASH = re.compile(r"0[xX]([0-9a-fA-F]{64}|[0-9a-fA-F]{96})")
 
 _COINBASE_NUM = 98
 
-_HASHES_AT_ONCE = 256
-_MAX_READS_OF_HASHES = 100
+_HASHES_PER_READ = 256
+_MAX_HASH_READS = 100
 
 _COLUMNS = "index, hash, consensus_start, consensus_end"
 
@@ -96,15 +96,15 @@ def parse_block(text: str | None) -> BlockSelector:
     if (hash_ := _HASH.fullmatch(text)) is not None:
         return BlockSelector(hash=hash_[1].lower())
     if (digits := _HEX.fullmatch(text)) is not None:
-        return _numbered(int(digits[1], 16), f"Hex value out of range for block: {text}")
+        return _selector_of_number(int(digits[1], 16), f"Hex value out of range for block: {text}")
     if _DECIMAL.fullmatch(text):
-        return _numbered(int(text), f"Decimal value out of range for block: {text}")
+        return _selector_of_number(int(text), f"Decimal value out of range for block: {text}")
     raise InvalidBlock(f"Invalid block value: {text}")
 
 
-def _numbered(number: int, beyond: str) -> BlockSelector:
+def _selector_of_number(number: int, message: str) -> BlockSelector:
     if number > MAX_INT64:
-        raise InvalidBlock(beyond)
+        raise InvalidBlock(message)
     return BlockSelector(number=number)
 
 
@@ -147,22 +147,22 @@ class BlockHashes:
 
     def get(self, number: int) -> bytes:
         """The first 32 bytes of the hash of a block; zeros if it is not stored. Errors: NotSupported."""
-        first = number - number % _HASHES_AT_ONCE
+        first = number - number % _HASHES_PER_READ
         hashes = self._hashes.get(first)
         if hashes is None:
-            remembered = caches().block_hashes.get(first)
-            hashes = self._hashes[first] = self._read(first) if isinstance(remembered, Absent) else remembered
+            cached = caches().block_hashes.get(first)
+            hashes = self._hashes[first] = self._read(first) if isinstance(cached, Absent) else cached
         start = (number - first) * WORD
         return hashes[start : start + WORD]
 
     def _read(self, first: int) -> bytes:
         self._reads += 1
-        if self._reads > _MAX_READS_OF_HASHES:
-            blocks = _MAX_READS_OF_HASHES * _HASHES_AT_ONCE
+        if self._reads > _MAX_HASH_READS:
+            blocks = _MAX_HASH_READS * _HASHES_PER_READ
             raise NotSupported(f"A call may read the hashes of up to {blocks:,} blocks")
-        stored = block_hashes(first, first + _HASHES_AT_ONCE - 1, self._reading)
-        hashes = b"".join(stored.get(first + place, NO_HASH) for place in range(_HASHES_AT_ONCE))
-        if len(stored) == _HASHES_AT_ONCE:
+        stored = block_hashes(first, first + _HASHES_PER_READ - 1, self._reading)
+        hashes = b"".join(stored.get(first + index, NO_HASH) for index in range(_HASHES_PER_READ))
+        if len(stored) == _HASHES_PER_READ:
             caches().block_hashes.put(first, hashes)
         return hashes
 

@@ -91,7 +91,7 @@ class Caches:
     def __init__(self, clock: Clock = time.monotonic) -> None:
         setting = "web3.cache."
 
-        def cache_of(name: str, *, by_access: bool = False) -> ExpiringCache[Any, Any]:
+        def build_cache(name: str, *, by_access: bool = False) -> ExpiringCache[Any, Any]:
             expiry = "expireAfterAccess" if by_access else "expireAfterWrite"
             return ExpiringCache(
                 config.value(f"{setting}{name}.{expiry}"),
@@ -100,14 +100,14 @@ class Caches:
                 clock=clock,
             )
 
-        self.code = cache_of("contract", by_access=True)
-        self.slots = cache_of("contractState")
-        self.used_slots = cache_of("contractSlots", by_access=True)
-        self.used_entities = cache_of("contractSlots", by_access=True)
-        self.batches = cache_of("contractState")
-        self.entities = cache_of("entity")
-        self.tokens = cache_of("token")
-        self.blocks = cache_of("block")
+        self.code = build_cache("contract", by_access=True)
+        self.slots = build_cache("contractState")
+        self.used_slots = build_cache("contractSlots", by_access=True)
+        self.used_entities = build_cache("contractSlots", by_access=True)
+        self.batches = build_cache("contractState")
+        self.entities = build_cache("entity")
+        self.tokens = build_cache("token")
+        self.blocks = build_cache("block")
         self.block_hashes: ExpiringCache[int, bytes] = ExpiringCache(
             config.value(f"{setting}contract.expireAfterAccess"),
             config.value(f"{setting}block.maximumSize"),
@@ -130,6 +130,6 @@ def caches() -> Caches:
     return Caches()
 
 
-def forget() -> None:
+def reset() -> None:
     """Replace all caches by empty ones with the current settings."""
     caches.cache_clear()

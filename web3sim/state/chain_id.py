@@ -14,9 +14,9 @@ _CHAIN_IDS = {"MAINNET": MAINNET_CHAIN_ID, "TESTNET": 296, "PREVIEWNET": 297, "O
 
 def chain_id() -> int:
     """Errors: psycopg.Error."""
-    known = _CHAIN_IDS.get(config.value("web3.evm.network"))
-    if known is not None:
-        return known
+    configured = _CHAIN_IDS.get(config.value("web3.evm.network"))
+    if configured is not None:
+        return configured
     cached: int = caches().system_files.get_or_put("chain id", _read)
     return cached
 

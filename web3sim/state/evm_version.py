@@ -25,8 +25,8 @@ def evm_version(selected: SelectedBlock) -> EvmVersion:
         return newest
     history = configured() or (MAINNET if chain_id() == MAINNET_CHAIN_ID else {})
     firsts = sorted(history)
-    place = bisect_right(firsts, selected.block.number)
-    return history[firsts[place - 1]] if place else newest
+    index = bisect_right(firsts, selected.block.number)
+    return history[firsts[index - 1]] if index else newest
 
 
 def configured() -> Mapping[int, EvmVersion]:

@@ -24,7 +24,7 @@ from web3sim.state.tables.rows import Entity, Relationship, Token
 # Numbers of the network's own entities; others are above.
 _LAST_RESERVED_NUM = 1000
 # How far above the highest stored number and the buffer the first new one is, as in the original.
-_FIRST_NEW = 2
+_FIRST_NEW_OFFSET = 2
 
 # Names of kinds: an attribute of an enumeration takes as long as a row from a cache.
 _KINDS = {kind.name: kind for kind in AccountKind}
@@ -36,7 +36,7 @@ Arguments = TypeVarTuple("Arguments")
 Answer = TypeVar("Answer")
 
 # Each call needs them.
-_id_before_all = cache(partial(entity_id.encode, num=0))
+_first_id = cache(partial(entity_id.encode, num=0))
 _reserved = cache(partial(Entity, type=_ACCOUNT))
 
 
@@ -54,7 +54,7 @@ def _cached(
     name = read.__name__
 
     def cached(state: "LedgerState", /, *arguments: *Arguments) -> Answer:
-        answer: Answer = state._tables.other(
+        answer: Answer = state._tables.cached(
             (kind, *arguments), lambda tables: getattr(tables, name)(*arguments)
         )
         return answer
@@ -87,12 +87,12 @@ class LedgerState:
         self._shard: int = config.value("common.shard")
         self._realm: int = config.value("common.realm")
         # A number only fills the lowest bits.
-        self._before_all = _id_before_all(self._shard, self._realm)
+        self._id_offset = _first_id(self._shard, self._realm)
 
     def begin(self, to: Address, others: Iterable[Address] = ()) -> None:
         """Read together what a call to an address needs, and what such calls used lately."""
         # The code of tokens calls their service, which is an account of the network as well.
-        self._tables.begin(self._key(to), map(self._key, others), along=lambda: self._key(TOKEN_SERVICE))
+        self._tables.begin(self._key(to), map(self._key, others), also=lambda: self._key(TOKEN_SERVICE))
 
     # THE ENGINE INTERFACE
 
@@ -118,12 +118,12 @@ class LedgerState:
         return self._block_hashes.get(number)
 
     def _record(self, address: Address, entity: Entity) -> AccountRecord | None:
-        kind = _KINDS.get(entity.type)
-        if kind is None:
+        account_kind = _KINDS.get(entity.type)
+        if account_kind is None:
             return None
         if entity.type in _PROXIED:
-            code = proxy_code(kind, address, self.version)
-            return AccountRecord(code=code, kind=kind, entity_id=entity.id)
+            code = proxy_code(account_kind, address, self.version)
+            return AccountRecord(code=code, kind=account_kind, entity_id=entity.id)
         delegate, delegation = entity.delegation_address, b""
         if delegate and any(delegate) and self.version >= V070:
             delegation = delegation_to(delegate)
@@ -131,7 +131,7 @@ class LedgerState:
             balance=entity.balance,
             nonce=self._tables.nonce(entity),
             code=self._tables.code(entity.id) if entity.type == _CONTRACT else delegation,
-            kind=kind,
+            kind=account_kind,
             entity_id=entity.id,
             min_balance=self.min_balance if entity.type == _ACCOUNT else 0,
         )
@@ -162,11 +162,11 @@ class LedgerState:
     def _entity(self, key: EntityKey) -> Entity | None:
         """Return an entity; every number of the network's own has an account, stored or not."""
         entity = self._tables.entity(key)
-        if entity is None and isinstance(key, int) and 0 < key - self._before_all < _LAST_RESERVED_NUM:
+        if entity is None and isinstance(key, int) and 0 < key - self._id_offset < _LAST_RESERVED_NUM:
             return _reserved(key)
         return entity
 
-    def entity_of_any_address(self, address: Address) -> Entity | None:
+    def entity_at_any_address(self, address: Address) -> Entity | None:
         """Return the same as `entity_at`, but a long-zero address always names its entity."""
         return self._entity(self._key(address))
 
@@ -190,11 +190,11 @@ class LedgerState:
         row = self._reading.fetch_one("select id from entity order by id desc limit 1")
         highest = 0 if row is None else entity_id.decode(row[0])[2]
         buffer: int = config.value("web3.evm.entityNumBuffer")
-        return max(highest + buffer + _FIRST_NEW, _LAST_RESERVED_NUM + 1)
+        return max(highest + buffer + _FIRST_NEW_OFFSET, _LAST_RESERVED_NUM + 1)
 
     def _key(self, address: Address) -> EntityKey:
         num = entity_id.num_of_long_zero(address)
-        return address if num is None else self._before_all + num
+        return address if num is None else self._id_offset + num
 
     # TOKENS
 
@@ -219,16 +219,16 @@ class LedgerState:
     signatories = _cached("signatories", CurrentTables.signatories)
 
     def total_supply(self, token: Token) -> int:
-        return self._tables.other(("supply", token.id), lambda tables: tables.total_supply(token))
+        return self._tables.cached(("supply", token.id), lambda tables: tables.total_supply(token))
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:
         """Return the relationship of an account with a token; None unless it is associated."""
         key = ("relationship", token.id, account_id)
-        return self._tables.other(key, lambda tables: tables.relationship(token, account_id))
+        return self._tables.cached(key, lambda tables: tables.relationship(token, account_id))
 
     def load_token(self, token_id: int, serial_number: int | None = None) -> None:
         """Read a token, its custom fees and a serial of it in one statement."""
         keys: list[tuple[str | int, ...]] = [("token", token_id), ("custom fees", token_id)]
         if serial_number is not None:
             keys.append(("nft", token_id, serial_number))
-        self._tables.others(keys, lambda tables: tables.token_facts(token_id, serial_number)[: len(keys)])
+        self._tables.cached_all(keys, lambda tables: tables.token_facts(token_id, serial_number)[: len(keys)])

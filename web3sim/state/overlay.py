@@ -26,7 +26,7 @@ from web3sim.state.tables.rows import (
 #: In place of a row that the call has removed.
 _ABSENT: Any = object()
 _NEXT = ("next entity",)
-_KNOWN_USED = ("known numbers that were used",)
+_KNOWN_NUMBERS_USED = ("known numbers that were used",)
 _PROXIED = (AccountKind.TOKEN, AccountKind.SCHEDULE)
 
 Arguments = TypeVarTuple("Arguments")
@@ -34,12 +34,12 @@ Stored = TypeVar("Stored")
 
 
 def _read(
-    kind: str, stored: Callable[[LedgerState, *Arguments], Stored]
+    name: str, stored: Callable[[LedgerState, *Arguments], Stored]
 ) -> Callable[["Overlay", *Arguments], Stored]:
     """Return a method for the row of a kind that the call wrote, or else the stored one."""
 
     def row(overlay: "Overlay", /, *arguments: *Arguments) -> Stored:
-        return overlay._row((kind, *arguments), lambda: stored(overlay.state, *arguments))
+        return overlay._row((name, *arguments), lambda: stored(overlay.state, *arguments))
 
     return row
 
@@ -89,7 +89,7 @@ class Overlay:
             return self._row(("entity", stored.id), lambda: stored)
         if not self.journal.account_exists(address) or self.journal.original(address) is not None:
             return None
-        return self._note_contract(address)
+        return self._add_contract(address)
 
     def account_at(self, address: Address) -> Entity | None:
         """The account or contract at an address."""
@@ -119,7 +119,7 @@ class Overlay:
         self.journal.add_account(entity.address, AccountRecord(code=code, kind=kind, entity_id=encoded))
         return entity
 
-    def _note_contract(self, address: Address) -> Entity:
+    def _add_contract(self, address: Address) -> Entity:
         """Add the entity of a contract that an earlier frame created, or of an account that got value."""
         num = entity_id.num_of_long_zero(address)
         own = address if num is None else None
@@ -130,11 +130,11 @@ class Overlay:
         return entity
 
     def _new_num(self) -> int:
-        used: int = self.journal.row(_KNOWN_USED, 0)
+        used: int = self.journal.row(_KNOWN_NUMBERS_USED, 0)
         known = self.state.known_numbers
         if used >= len(known):
             return self._next_num()
-        self.journal.put_row(_KNOWN_USED, used + 1)
+        self.journal.put_row(_KNOWN_NUMBERS_USED, used + 1)
         return known[used]
 
     def _next_num(self) -> int:
@@ -242,32 +242,32 @@ class Overlay:
                 tokens.add(row.token_id)
             elif isinstance(row, Token) and row.treasury_account_id == account_id:
                 tokens.add(row.id)
-        return any(self._ties(token_id, account_id, only_as_treasury) for token_id in tokens)
+        return any(self._is_tied(token_id, account_id, only_as_treasury) for token_id in tokens)
 
-    def _ties(self, token_id: int, account_id: int, only_as_treasury: bool) -> bool:
+    def _is_tied(self, token_id: int, account_id: int, only_as_treasury: bool) -> bool:
         """A deleted token has no treasury, but may have balances."""
         token = self.token(token_id)
         if token is not None and token.treasury_account_id == account_id:
             return True
         if only_as_treasury:
             return False
-        known = self.known_token(token_id) or self.state.deleted_token(token_id)
-        return known is not None and self.token_balance(known, account_id) > 0
+        any_token = self.known_token(token_id) or self.state.deleted_token(token_id)
+        return any_token is not None and self.token_balance(any_token, account_id) > 0
 
     def associations(self, account_id: int) -> Associations:
         """The counts before the call, and what `count_associations` has added."""
         stored = self.state.associations(account_id)
-        more = self._more_associations(account_id)
-        return Associations(stored.all + more.all, stored.automatic + more.automatic)
+        new = self._new_associations(account_id)
+        return Associations(stored.all + new.all, stored.automatic + new.automatic)
 
     def count_associations(self, account_id: int, *, all: int, automatic: int) -> None:
         """Add to the counts, which need not be read for it."""
-        more = self._more_associations(account_id)
-        self._put(("more associations", account_id), Associations(more.all + all, more.automatic + automatic))
+        new = self._new_associations(account_id)
+        self._put(("more associations", account_id), Associations(new.all + all, new.automatic + automatic))
 
-    def _more_associations(self, account_id: int) -> Associations:
-        more: Associations = self.journal.row(("more associations", account_id), Associations(0, 0))
-        return more
+    def _new_associations(self, account_id: int) -> Associations:
+        new: Associations = self.journal.row(("more associations", account_id), Associations(0, 0))
+        return new
 
     # UNIQUE TOKENS
 
@@ -306,14 +306,14 @@ class Overlay:
 
     def allowances(self, owner: int) -> int:
         """The number of spenders that an owner has granted something: hbar, units, all serials."""
-        more: int = self.journal.row(("more allowances", owner), 0)
-        return self.state.allowances(owner) + more
+        new: int = self.journal.row(("more allowances", owner), 0)
+        return self.state.allowances(owner) + new
 
-    def _count_allowance(self, owner: int, before: int, after: int) -> None:
-        more = bool(after) - bool(before)
-        if more:
+    def _count_allowance(self, owner: int, old: int, new: int) -> None:
+        change = bool(new) - bool(old)
+        if change:
             key = ("more allowances", owner)
-            self.journal.put_row(key, self.journal.row(key, 0) + more)
+            self.journal.put_row(key, self.journal.row(key, 0) + change)
 
     token_allowance = _read("allowance", LedgerState.token_allowance)
 

@@ -34,7 +34,7 @@ def find_payer(
         return _treasury(reader)
     if sender is None:
         return None
-    stored = state.entity_of_any_address(sender)
+    stored = state.entity_at_any_address(sender)
     address = stored.address if stored is not None and stored.type in _TYPES else sender
     account = reader.account(address)
     if account is None or account.kind not in _KINDS:

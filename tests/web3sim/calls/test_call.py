@@ -383,7 +383,7 @@ def test_files_that_can_not_be_read_are_passed_over(ledger, settings_of):
     for later in range(11):
         part(112, UNREADABLE, at=START + 3 + later)
     assert value_seen(ledger, "GASPRICE") == 142
-    cache.forget()
+    cache.reset()
     settings_of({"web3.evm.maxFileAttempts": 11})
     assert int.from_bytes(result(to=long_zero(5005)), "big") == 71
 

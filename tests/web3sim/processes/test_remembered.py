@@ -15,9 +15,9 @@ from web3sim.state.cache import Absent, caches
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    cache.forget()
+    cache.reset()
     yield
-    cache.forget()
+    cache.reset()
     block_requirement.end()
 
 

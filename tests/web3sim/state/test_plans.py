@@ -55,7 +55,7 @@ def test_no_read_of_the_state_goes_through_a_large_table(db):
     fill()
     large = large_tables()
     for _ in range(2):
-        cache.forget()
+        cache.reset()
         read_blocks()
         read_everything(current())
         read_everything(at(START + 5000 * SECOND))

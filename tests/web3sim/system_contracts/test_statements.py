@@ -130,7 +130,7 @@ def test_every_view_is_tested_here():
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view[1])
 def test_view_takes_three_statements_or_none_once_cached(ledger, state_of, view):
     to, signature, *values = view
-    cache.forget()
+    cache.reset()
     counts = []
     for _ in range(2):
         # Every call reads who is called and who pays, and has a chain id.

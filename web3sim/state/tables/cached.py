@@ -18,7 +18,7 @@ from web3sim.state.tables.rows import Entity, SlotKey
 EntityKey = Address | int
 
 _CONTRACT = AccountKind.CONTRACT.name
-_LASTING = (_CONTRACT, AccountKind.TOKEN.name)
+_CACHED_TYPES = (_CONTRACT, AccountKind.TOKEN.name)
 # Recently used contracts and tokens, of each that was called.
 _MAX_ENTITIES = 100
 
@@ -35,32 +35,32 @@ class CachedTables:
         self._entities: dict[EntityKey, Entity | None] = {}
         self._codes: dict[int, bytes] = {}
         self._slots: dict[SlotKey, int] = {}
-        self._others: dict[tuple[Hashable, ...], Any] = {}
+        self._cached_rows: dict[tuple[Hashable, ...], Any] = {}
         self._used_entities: dict[EntityKey, None] | None = None
-        self._in_batches: bool = config.value("web3.cache.enableBatchContractSlotCaching")
-        self._most_slots: int = config.value("web3.cache.slotsPerContract.maximumSize")
+        self._uses_batches: bool = config.value("web3.cache.enableBatchContractSlotCaching")
+        self._max_slots: int = config.value("web3.cache.slotsPerContract.maximumSize")
 
     def begin(
-        self, called: EntityKey, others: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None
+        self, callee: EntityKey, others: Iterable[EntityKey], *, also: Callable[[], EntityKey] | None = None
     ) -> None:
         """Read what a call needs, with what such calls used recently, in few statements.
 
-        The entity of `along` is only read if others have to be.
+        The entity of `also` is only read if others have to be.
         """
-        self._used_entities = _used(caches().used_entities, called)
-        keys = [called, *self._used_entities]
-        self.load([*keys, *others], along=along)
+        self._used_entities = _recently_used(caches().used_entities, callee)
+        keys = [callee, *self._used_entities]
+        self.load([*keys, *others], also=also)
         entities = [entity for key in keys if (entity := self._entities[key]) is not None]
         contracts = [entity.id for entity in entities if entity.type == _CONTRACT]
         self._read_codes(contracts)
-        if self._in_batches:
+        if self._uses_batches:
             self._read_batches(contracts)
 
     def _read_batches(self, contract_ids: list[int]) -> None:
         """Read the slots that the first contracts used recently, about as many as one contract may have."""
         keys: list[SlotKey] = []
         for contract_id in contract_ids:
-            if len(keys) < self._most_slots:
+            if len(keys) < self._max_slots:
                 keys += self._batch(contract_id)
         self._read_slots(keys)
 
@@ -69,24 +69,24 @@ class CachedTables:
             self.load([key])
             entity = self._entities[key]
             # Accounts come from arguments, different ones each time.
-            lasting = entity is not None and entity.type in _LASTING
-            if lasting and self._used_entities is not None:
-                _use(self._used_entities, key, most=_MAX_ENTITIES)
+            is_cached_type = entity is not None and entity.type in _CACHED_TYPES
+            if is_cached_type and self._used_entities is not None:
+                _mark_used(self._used_entities, key, limit=_MAX_ENTITIES)
         return self._entities[key]
 
-    def load(self, keys: Iterable[EntityKey], *, along: Callable[[], EntityKey] | None = None) -> None:
-        """Read several entities in one statement, with the one of `along` if there are any to read."""
-        unknown = self._missing(caches().entities, self._entities, keys)
-        if not unknown:
+    def load(self, keys: Iterable[EntityKey], *, also: Callable[[], EntityKey] | None = None) -> None:
+        """Read several entities in one statement, with the one of `also` if there are any to read."""
+        missing = self._missing(caches().entities, self._entities, keys)
+        if not missing:
             return
-        if along is not None:
-            more = self._missing(caches().entities, self._entities, [along()])
-            unknown = list(dict.fromkeys([*unknown, *more]))
+        if also is not None:
+            missing_also = self._missing(caches().entities, self._entities, [also()])
+            missing = list(dict.fromkeys([*missing, *missing_also]))
         entities = self._tables.entities(
-            [key for key in unknown if isinstance(key, bytes)],
-            [key for key in unknown if isinstance(key, int)],
+            [key for key in missing if isinstance(key, bytes)],
+            [key for key in missing if isinstance(key, int)],
         )
-        for key in unknown:
+        for key in missing:
             entity = entities.by_id.get(key) if isinstance(key, int) else entities.by_address.get(key)
             self._put_entity(key, entity)
             if entity is not None:
@@ -117,18 +117,18 @@ class CachedTables:
         return self._codes[contract_id]
 
     def _read_codes(self, contract_ids: list[int]) -> None:
-        unknown = []
+        missing = []
         for contract_id in contract_ids:
             cached = caches().code.get(contract_id)
             if isinstance(cached, Absent):
-                unknown.append(contract_id)
+                missing.append(contract_id)
             else:
                 self._codes[contract_id] = cached
-        if not unknown:
+        if not missing:
             return
         # Index: the primary key (id).
-        rows = self._reading.fetch("select id, runtime_bytecode from contract where id = any(%s)", (unknown,))
-        self._codes |= dict.fromkeys(unknown, b"")
+        rows = self._reading.fetch("select id, runtime_bytecode from contract where id = any(%s)", (missing,))
+        self._codes |= dict.fromkeys(missing, b"")
         for contract_id, code in rows:
             # Missing code may still be loaded; known code never changes.
             if code:
@@ -139,25 +139,25 @@ class CachedTables:
         if self._time is None or entity.type != _CONTRACT:
             return entity.nonce
         # Of the past it takes a statement.
-        return self.other(("nonce", entity.id), lambda tables: tables.nonce(entity))
+        return self.cached(("nonce", entity.id), lambda tables: tables.nonce(entity))
 
     def slot(self, contract_id: int, slot: int) -> int:
         key = (contract_id, slot)
         value = self._slots.get(key)
         if value is None:
-            _use(_used(caches().used_slots, contract_id), slot, most=self._most_slots)
+            _mark_used(_recently_used(caches().used_slots, contract_id), slot, limit=self._max_slots)
             self._read_slots([key])
             value = self._slots[key]
         return value
 
     def _read_slots(self, keys: list[SlotKey]) -> None:
-        unknown = dict.fromkeys(self._missing(caches().slots, self._slots, keys))
-        if not unknown:
+        missing = dict.fromkeys(self._missing(caches().slots, self._slots, keys))
+        if not missing:
             return
-        if self._in_batches:
-            for contract_id in {contract_id for contract_id, _ in unknown}:
-                unknown |= dict.fromkeys(self._batch(contract_id))
-        for key, value in self._tables.slots(list(unknown)).items():
+        if self._uses_batches:
+            for contract_id in {contract_id for contract_id, _ in missing}:
+                missing |= dict.fromkeys(self._batch(contract_id))
+        for key, value in self._tables.slots(list(missing)).items():
             self._slots[key] = value
             caches().slots.put((self._time, key), value)
 
@@ -166,33 +166,33 @@ class CachedTables:
         if not isinstance(caches().batches.get((self._time, contract_id)), Absent):
             return []
         caches().batches.put((self._time, contract_id), None)
-        used = ((contract_id, slot) for slot in list(_used(caches().used_slots, contract_id)))
+        used = ((contract_id, slot) for slot in list(_recently_used(caches().used_slots, contract_id)))
         return [key for key in used if key not in self._slots]
 
-    def other(self, key: tuple[Hashable, ...], read: Callable[[CurrentTables], Answer]) -> Answer:
+    def cached(self, key: tuple[Hashable, ...], read: Callable[[CurrentTables], Answer]) -> Answer:
         """Return anything else that is read of the tables, by a key of its own."""
-        if key not in self._others:
-            self._others[key] = caches().tokens.get_or_put((self._time, key), lambda: read(self._tables))
-        answer: Answer = self._others[key]
+        if key not in self._cached_rows:
+            self._cached_rows[key] = caches().tokens.get_or_put((self._time, key), lambda: read(self._tables))
+        answer: Answer = self._cached_rows[key]
         return answer
 
-    def others(
+    def cached_all(
         self, keys: Sequence[tuple[Hashable, ...]], read: Callable[[CurrentTables], Sequence[Any]]
     ) -> None:
         """Read several answers in one statement, unless all are cached; `read` returns one for each key."""
-        if not self._missing(caches().tokens, self._others, keys):
+        if not self._missing(caches().tokens, self._cached_rows, keys):
             return
         for key, answer in zip(keys, read(self._tables), strict=True):
-            self._others.setdefault(key, answer)
+            self._cached_rows.setdefault(key, answer)
             caches().tokens.put((self._time, key), answer)
 
 
-def _used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:
+def _recently_used(cache: ExpiringCache[Hashable, dict[Use, None]], key: Hashable) -> dict[Use, None]:
     """Return what a contract used recently; the caller may add to it."""
     return cache.get_or_put(key, dict)
 
 
-def _use(used: dict[Use, None], what: Use, *, most: int) -> None:
-    used[what] = None
-    if len(used) > most:
+def _mark_used(used: dict[Use, None], item: Use, *, limit: int) -> None:
+    used[item] = None
+    if len(used) > limit:
         del used[next(iter(used))]

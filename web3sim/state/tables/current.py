@@ -34,7 +34,7 @@ from web3sim.state.tables.rows import (
 SLOT_LENGTH = 32
 # Positions in ENTITY_COLUMNS.
 _ID, _EVM_ADDRESS, _ALIAS, _CREATED = 0, 2, 3, -1
-_BEFORE_ALL = -1
+_NEVER_CREATED = -1
 
 
 class CurrentTables:
@@ -63,7 +63,7 @@ class CurrentTables:
             {"ids": list(ids), "addresses": list(addresses)},
         )
         # A contract may have been created where another was deleted: the newest counts.
-        rows.sort(key=lambda row: _BEFORE_ALL if row[_CREATED] is None else row[_CREATED])
+        rows.sort(key=lambda row: _NEVER_CREATED if row[_CREATED] is None else row[_CREATED])
         by_id = {row[_ID]: row for row in rows}
         by_address = {row[column]: row for row in rows for column in (_EVM_ADDRESS, _ALIAS)}
         return entities_of(

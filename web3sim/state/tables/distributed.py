@@ -46,14 +46,14 @@ class DistributedHistoricalTables(HistoricalTables):
     # ACCOUNTS
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
-        named = self._ids_of(addresses) if addresses else {}
+        named = self._ids_by_address(addresses) if addresses else {}
         versions = self._versions(sorted({*ids, *named.values()}))
         return entities_of(
             {address: versions[id] for address, id in named.items() if id in versions},
             {id: versions[id] for id in ids if id in versions},
         )
 
-    def _ids_of(self, addresses: Sequence[Address]) -> dict[Address, int]:
+    def _ids_by_address(self, addresses: Sequence[Address]) -> dict[Address, int]:
         """Return the newest entities that had come by this time, by their addresses."""
         # Indexes: entity__evm_address, entity__alias, entity_history__evm_address, entity_history__alias.
         named = " union all ".join(
@@ -64,8 +64,8 @@ class DistributedHistoricalTables(HistoricalTables):
         )
         rows = self.reading.fetch(named, {"addresses": list(addresses), "time": self.time})
         rows.sort(key=lambda row: row[1])
-        known = {address: id for id, _, *own in rows for address in own}
-        return {address: known[address] for address in addresses if address in known}
+        by_address = {address: id for id, _, *own in rows for address in own}
+        return {address: by_address[address] for address in addresses if address in by_address}
 
     def _versions(self, ids: Sequence[int]) -> dict[int, Row]:
         """Return the columns of the entities as they were, with their balances, without deleted ones."""
@@ -184,9 +184,9 @@ class DistributedHistoricalTables(HistoricalTables):
         row = self._row(self._relationship("0"), token=token.id, account=account_id)
         if row is None:
             return None
-        return Relationship(account_id, token.id, self._held(token, account_id), *row[1:])
+        return Relationship(account_id, token.id, self._held_balance(token, account_id), *row[1:])
 
-    def _held(self, token: Token, account_id: int) -> int:
+    def _held_balance(self, token: Token, account_id: int) -> int:
         if token.unique:
             return self._number(f"select {SERIALS_HELD}", token=token.id, account=account_id)
         balance, since = 0, self._snapshot_time
@@ -214,7 +214,7 @@ class DistributedHistoricalTables(HistoricalTables):
             since=-1 if since is None else since,
         )
 
-    def _left(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
+    def _remaining_allowance(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
         row = self.reading.fetch_one(
             f"select amount_granted, since from ({self._granted(table, allowance)}) granted "
             "order by since desc limit 1",

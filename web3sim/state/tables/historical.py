@@ -253,7 +253,7 @@ class HistoricalTables(CurrentTables):
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Indexes: the primary key of crypto_allowance (owner, spender), the one of its history that ends in
         # lower(timestamp_range), crypto_transfer__entity_id_consensus_timestamp.
-        return self._left(
+        return self._remaining_allowance(
             "crypto_allowance",
             "owner = %(owner)s and spender = %(spender)s",
             "crypto_transfer t where entity_id = %(owner)s",
@@ -263,14 +263,14 @@ class HistoricalTables(CurrentTables):
     def token_allowance(self, token_id: int, owner: int, spender: int) -> int:
         # Indexes: the primary key of token_allowance (owner, spender, token_id), the one of its history that
         # ends in lower(timestamp_range), token_transfer__account_timestamp (account_id, consensus_timestamp).
-        return self._left(
+        return self._remaining_allowance(
             "token_allowance",
             "owner = %(owner)s and spender = %(spender)s and token_id = %(token)s",
             "token_transfer t where account_id = %(owner)s and token_id = %(token)s",
             {"owner": owner, "spender": spender, "token": token_id},
         )
 
-    def _left(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
+    def _remaining_allowance(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
         """What is left of an allowance after the transfers that used it; 0 without one.
 
         Who spends is the sender that the result of a contract names, else the payer. Index: the primary key

@@ -25,7 +25,7 @@ def stream(life, ledger_tables):
     """A simulated network, loaded."""
     load(*life[1])
     yield life[0]
-    cache.forget()
+    cache.reset()
 
 
 def replay(*options):

@@ -262,11 +262,11 @@ def test_without_sidecars_nothing_can_be_said(stream):
 def test_without_code_nothing_can_be_said(stream):
     at = transactions("transaction_result = 22 and created_contract_ids = '{}' and gas_used > 22000")[-1]
     execute("update contract set runtime_bytecode = null")
-    cache.forget()
+    cache.reset()
     assert skipped(at) == "the code of a contract is not stored"
     execute("delete from entity where type = 'CONTRACT'")
     execute("delete from ethereum_transaction")
-    cache.forget()
+    cache.reset()
     assert skipped(at) == "the code of a contract is not stored"
 
 

@@ -250,7 +250,7 @@ def test_call_sees_one_state_and_the_next_one_the_cache(build):
     assert statements(lambda: read(state)) == 3
     assert statements(lambda: read(state)) == 0
     assert statements(lambda: read(current())) == 0
-    cache.forget()
+    cache.reset()
     assert statements(lambda: read(state)) == 0
 
 
@@ -304,7 +304,7 @@ def test_the_token_service_is_read_with_others_and_never_alone(build):
 
     assert statements(lambda: begin(2001)) == 1
     assert statements(lambda: current().account(long_zero(0x167))) == 0
-    cache.forget()
+    cache.reset()
     current().account(long_zero(2002))
     assert statements(lambda: begin(2002)) == 0
 
@@ -350,7 +350,7 @@ def test_slots_are_read_alone_if_the_setting_says_so(build, settings_of):
             "web3.cache.contractState.expireAfterWrite": 0.0,
         }
     )
-    cache.forget()
+    cache.reset()
     contract(build, 2002)
     state = current()
     address = long_zero(2002)
@@ -362,7 +362,7 @@ def test_slots_are_read_alone_if_the_setting_says_so(build, settings_of):
 
 def test_values_expire(build, settings_of):
     settings_of({"web3.cache.entity.expireAfterWrite": 0.0})
-    cache.forget()
+    cache.reset()
     build.entity(2001, balance=1)
     assert account(current(), long_zero(2001)).balance == 1
     with connection.cursor() as cursor:
@@ -379,7 +379,7 @@ def test_id_and_address_of_same_digits_are_cached_apart(build, number_first):
     build.entity(2003, balance=7, evm_address=b"2001" + bytes(16))
     addresses = [long_zero(2001), digits, b"2001" + bytes(16)]
     expected = [account and account.entity_id for account in map(current().account, addresses)]
-    cache.forget()
+    cache.reset()
     for _ in range(2):
         state = current()
         order = addresses if number_first else addresses[::-1]

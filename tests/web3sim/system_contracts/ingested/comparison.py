@@ -223,7 +223,7 @@ def prepared(cases: Iterable[Case], made: CaseStream) -> list[tuple[Case, int]]:
         if case.prepare is not None:
             case.prepare(made)
     load(made.block())
-    cache.forget()
+    cache.reset()
     return placed
 
 
@@ -237,7 +237,7 @@ def differences(cases: Iterable[Case]) -> dict[str, list[str]]:
         made.at = at
         case.transaction(made)
     load(made.block())
-    cache.forget()
+    cache.reset()
     state, after = current(), stored_rows()
     ingested = {key for key in after if after[key] != before.get(key)}
     found = {}

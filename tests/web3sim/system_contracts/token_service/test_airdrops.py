@@ -214,7 +214,7 @@ def test_a_receiver_has_to_be_able_to_claim(ledger, key, code):
 
 
 def test_too_many_airdrops_are_refused_before_anything_is_read(ledger):
-    cache.forget()
+    cache.reset()
     gifts = [units(TOKEN, *((number, 1) for number in range(6001, 6301)))]
     calls = Simulation()
     with CaptureQueriesContext(connection) as statements:
@@ -230,7 +230,7 @@ def test_the_accounts_of_airdrops_are_read_together(ledger):
     few = units(TOKEN, (ALICE, -1), (6001, 1))
     counted = []
     for gifts in (few, many):
-        cache.forget()
+        cache.reset()
         calls = Simulation()
         with CaptureQueriesContext(connection) as statements:
             assert calls.code(AIRDROP, [gifts]) == "SUCCESS"
