@@ -21,7 +21,7 @@ WORD = 32
 SELECTOR_LENGTH = 4
 ERROR_SELECTOR = bytes.fromhex("08c379a0")  # Error(string)
 _ADDRESS_LENGTH = 20
-_MAX_READINGS = 8
+_MAX_READS_PER_BYTE = 8
 # The offset of the only argument.
 _WORD_32 = WORD.to_bytes(WORD, "big")
 
@@ -60,13 +60,13 @@ class _WordType(NamedTuple):
     """A type that takes one word: the numbers that it allows."""
 
     name: str
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
     def value(self, word: bytes) -> Any:
         """Errors: InvalidArguments."""
-        number = int.from_bytes(word, signed=self.least < 0)
-        if not self.least <= number <= self.most:
+        number = int.from_bytes(word, signed=self.minimum < 0)
+        if not self.minimum <= number <= self.maximum:
             raise InvalidArguments(f"{word.hex()} is no {self.name}")
         if self.name == "address":
             return word[-_ADDRESS_LENGTH:]
@@ -75,7 +75,7 @@ class _WordType(NamedTuple):
     def word(self, value: Any) -> bytes:
         if self.name == "address":
             return word_of_address(value)
-        return int(value).to_bytes(WORD, signed=self.least < 0)
+        return int(value).to_bytes(WORD, signed=self.minimum < 0)
 
 
 @cache
@@ -114,13 +114,13 @@ class _Stream(ContextFramesBytesIO):
 
     def __init__(self, arguments: bytes) -> None:
         super().__init__(arguments)  # type: ignore[no-untyped-call]
-        self._left = _MAX_READINGS * len(arguments)
+        self._bytes_left = _MAX_READS_PER_BYTE * len(arguments)
         self.furthest = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = super().read(size)
-        self._left -= len(data)
-        if self._left < 0:
+        self._bytes_left -= len(data)
+        if self._bytes_left < 0:
             raise InvalidArguments("offsets name the same parts again and again")
         self.furthest = max(self.furthest, self.tell())
         return data
@@ -172,21 +172,21 @@ def encoded(types: tuple[str, ...], values: Sequence[Any]) -> bytes:
 
 
 @cache
-def empty(kind: str) -> Any:
+def empty(abi_type: str) -> Any:
     """Return the value of a type that is zero or has nothing in it."""
-    return _empty(parse(kind))
+    return _empty(parse(abi_type))
 
 
-def _empty(kind: Any) -> Any:
-    if kind.is_array:
-        length = kind.arrlist[-1]
-        return [_empty(kind.item_type)] * (length[0] if length else 0)
-    components = getattr(kind, "components", None)
+def _empty(abi_type: Any) -> Any:
+    if abi_type.is_array:
+        length = abi_type.arrlist[-1]
+        return [_empty(abi_type.item_type)] * (length[0] if length else 0)
+    components = getattr(abi_type, "components", None)
     if components is not None:
         return tuple(map(_empty, components))
-    base: str = kind.base
+    base: str = abi_type.base
     if base == "bytes":
-        return bytes(kind.sub or 0)
+        return bytes(abi_type.sub or 0)
     return {"string": "", "bool": False, "address": bytes(_ADDRESS_LENGTH)}.get(base, 0)
 
 

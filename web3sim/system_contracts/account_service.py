@@ -100,12 +100,12 @@ def _is_authorized_raw(invocation: Invocation, address: bytes, message: bytes, s
     account = existing_account(invocation.ledger, address)
     reject_if(is_ecdsa and entity_id.num_of_long_zero(address) is not None, "INVALID_ACCOUNT_ID")
     key = parse_key(account.key)
-    kind = None if key is None else key.WhichOneof("key")
+    field = None if key is None else key.WhichOneof("key")
     if is_ecdsa:
-        is_simple = key is not None and kind == "ECDSA_secp256k1"
+        is_simple = key is not None and field == "ECDSA_secp256k1"
         return is_simple and is_signed_by_ecdsa(key.ECDSA_secp256k1, message, signature)
-    reject_if(kind in (None, "keyList", "thresholdKey"), "INVALID_TRANSACTION_BODY")
-    reject_if(kind != "ed25519", "INVALID_SIGNATURE_TYPE_MISMATCHING_KEY")
+    reject_if(field in (None, "keyList", "thresholdKey"), "INVALID_TRANSACTION_BODY")
+    reject_if(field != "ed25519", "INVALID_SIGNATURE_TYPE_MISMATCHING_KEY")
     if not is_digest:
         raise InvalidArguments(f"a hash has {_DIGEST_LENGTH} bytes, not {len(message)}")
     return is_signed_by_ed25519(key.ed25519, message, signature)
@@ -116,7 +116,7 @@ def _is_authorized(invocation: Invocation, address: bytes, message: bytes, signa
     pairs = signature_pairs(signatures)
     if key is None or pairs is None:
         raise Rejected("INVALID_TRANSACTION_BODY")
-    invocation.more_gas = sum(1 for _ in simple_keys(key)) * _VERIFICATION_GAS
+    invocation.extra_gas = sum(1 for _ in simple_keys(key)) * _VERIFICATION_GAS
     return is_signed(key, message, keccak256(message), signatures_of(pairs))
 
 

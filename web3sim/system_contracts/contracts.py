@@ -172,7 +172,7 @@ def _answer(invocation: Invocation) -> SystemAnswer:
     except (InvalidArguments, UnknownFunction):
         journal.revert_to(checkpoint)
         raise
-    gas = function.gas(invocation) + invocation.more_gas
+    gas = function.gas(invocation) + invocation.extra_gas
     if gas > call.gas:
         journal.revert_to(checkpoint)
         return SystemAnswer(halt=Halt.OUT_OF_GAS, child="INSUFFICIENT_GAS")
@@ -201,7 +201,7 @@ def _rejected(invocation: Invocation, refused: Rejected) -> SystemAnswer:
     rejection = refused.rejection or (function.static_rejection if static else function.rejection)
     if rejection is Rejection.HALT:
         return _HALTED
-    gas = function.gas(invocation) + invocation.more_gas
+    gas = function.gas(invocation) + invocation.extra_gas
     if rejection in (Rejection.COSTLY_TEXT, Rejection.COSTLY_CODE):
         gas = invocation.call.gas
     elif rejection is Rejection.FREE_TEXT:

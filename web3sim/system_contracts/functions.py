@@ -39,7 +39,7 @@ class Invocation:
     target: Address | None = None
     logs: list[Log] = field(default_factory=list)
     # Gas in addition to that of the function's entry.
-    more_gas: int = 0
+    extra_gas: int = 0
     # Whether the call is recorded as a transaction, if the function says so.
     leaves_child: bool = True
     # What a function has executed and the engine has to run.
@@ -160,7 +160,7 @@ class Function:
         return abi.encoded(self.results, (error.number, *results))
 
 
-def alike(operations: Mapping[str, Operation], **columns: Any) -> Iterator[Function]:
+def same_columns(operations: Mapping[str, Operation], **columns: Any) -> Iterator[Function]:
     """Yield functions by signature that differ in their operations alone."""
     return (Function(signature, operation, **columns) for signature, operation in operations.items())
 

@@ -30,7 +30,7 @@ from web3sim.system_contracts.abi import InvalidArguments, int64_of
 from web3sim.system_contracts.functions import Invocation
 
 #: Columns of Token by the bits that name the kinds of keys.
-KINDS = {
+KEY_COLUMNS = {
     1: "admin_key",
     2: "kyc_key",
     4: "freeze_key",
@@ -128,10 +128,10 @@ def update(invocation: Invocation, message: Any) -> None:
     update_token(ledger, message.tokenUpdate, _seconds(ledger), invocation.sender_id)
 
 
-def change_of_info(invocation: Invocation, token: bytes, struct: Any) -> Any:
+def info_change(invocation: Invocation, token: bytes, struct: Any) -> Any:
     """Supply and freeze default of the struct are not changed, nor the treasury to account 0."""
     name, symbol, treasury, memo, _, _, _, token_keys, expiry = struct
-    message = change_of_keys(invocation, token, token_keys)
+    message = keys_change(invocation, token, token_keys)
     body = message.tokenUpdate
     body.name, body.symbol, body.memo.value = name, symbol, memo
     number = account_number(invocation.ledger, treasury)
@@ -141,13 +141,13 @@ def change_of_info(invocation: Invocation, token: bytes, struct: Any) -> Any:
     return message
 
 
-def change_of_expiry(invocation: Invocation, token: bytes, expiry: Any) -> Any:
-    message = change_of_keys(invocation, token, ())
+def expiry_change(invocation: Invocation, token: bytes, expiry: Any) -> Any:
+    message = keys_change(invocation, token, ())
     _set_expiry(message.tokenUpdate, expiry, account_number(invocation.ledger, expiry[1]))
     return message
 
 
-def change_of_keys(invocation: Invocation, token: bytes, token_keys: Any) -> Any:
+def keys_change(invocation: Invocation, token: bytes, token_keys: Any) -> Any:
     message: Any = SchedulableTransactionBody()
     token_id = invocation.ledger.state.encoded(_token_num(token))
     message.tokenUpdate.token.CopyFrom(message_id(TokenID, "tokenNum", token_id))
@@ -198,7 +198,7 @@ def _set_keys(invocation: Invocation, body: Any, token_keys: Any) -> None:
     """A later key of a kind counts. Errors: InvalidArguments."""
     for kinds, value in token_keys:
         key = _key(invocation, *value)
-        for bit, column in KINDS.items():
+        for bit, column in KEY_COLUMNS.items():
             if kinds & bit:
                 getattr(body, KEYS[column][0]).CopyFrom(key)
 
@@ -241,10 +241,10 @@ def _fees(
     fees = []
     for *terms, collector in fixed:
         fees.append(_fee(ledger, collector, strict, fixed_fee=_fixed(ledger, *terms, strict=strict)))
-    for numerator, denominator, least, most, net_of_transfers, collector in fractional:
-        part = FractionalFee(minimum_amount=least, maximum_amount=most, net_of_transfers=net_of_transfers)
-        part.fractional_amount.numerator, part.fractional_amount.denominator = numerator, denominator
-        fees.append(_fee(ledger, collector, strict, fractional_fee=part))
+    for numerator, denominator, minimum, maximum, net_of_transfers, collector in fractional:
+        fee = FractionalFee(minimum_amount=minimum, maximum_amount=maximum, net_of_transfers=net_of_transfers)
+        fee.fractional_amount.numerator, fee.fractional_amount.denominator = numerator, denominator
+        fees.append(_fee(ledger, collector, strict, fractional_fee=fee))
     for numerator, denominator, amount, token, in_hbar, collector in royalty:
         share = RoyaltyFee()
         fraction = share.exchange_value_fraction

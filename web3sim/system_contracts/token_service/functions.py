@@ -20,15 +20,15 @@ from web3sim.system_contracts.functions import (
     Gas,
     Invocation,
     Operation,
-    alike,
     by_selector,
     costs,
     flat,
+    same_columns,
 )
 from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service import approvals, bodies, transfers, views
 from web3sim.system_contracts.token_service.info import no_token_info
-from web3sim.system_contracts.token_service.views import of_token
+from web3sim.system_contracts.token_service.views import token_view
 
 
 def _on_ledger(operation: Callable[..., Any]) -> Operation:
@@ -54,8 +54,8 @@ def _mint(invocation: Invocation, token: bytes, amount: int, metadata: Any) -> A
     return supply.mint(invocation.ledger, token, int64_of(amount), metadata)
 
 
-def _burn(invocation: Invocation, token: bytes, amount: int, serials: Any) -> int:
-    return supply.burn(invocation.ledger, token, int64_of(amount), serials)
+def _burn(invocation: Invocation, token: bytes, amount: int, serial_numbers: Any) -> int:
+    return supply.burn(invocation.ledger, token, int64_of(amount), serial_numbers)
 
 
 def _minting(invocation: Invocation) -> int:
@@ -67,12 +67,12 @@ def _minting(invocation: Invocation) -> int:
 _MINTING = Gas(_minting, f"{costs(TOKEN_OPERATION).text}; {costs(MINT_NFT).text} for each serial")
 _MINT = _WRITE | {"returns": "(int64,int64,int64[])", "gas": _MINTING}
 _SUPPLY_AND_STATUS = (
-    *alike({f"mintToken(address,{kind},bytes[])": _mint for kind in ("uint64", "int64")}, **_MINT),
-    *alike(
+    *same_columns({f"mintToken(address,{kind},bytes[])": _mint for kind in ("uint64", "int64")}, **_MINT),
+    *same_columns(
         {f"burnToken(address,{kind},int64[])": _burn for kind in ("uint64", "int64")},
         **_WRITE | {"returns": "(int64,int64)"},
     ),
-    *alike(
+    *same_columns(
         {
             signature: _on_ledger(operation)
             for signature, operation in (
@@ -96,36 +96,36 @@ _SUPPLY_AND_STATUS = (
 # ASSOCIATIONS
 
 
-def _of_list(operation: Callable[..., None]) -> Operation:
+def _on_token_list(operation: Callable[..., None]) -> Operation:
     return lambda invocation, account, tokens: operation(
         invocation.ledger, account, tokens, invocation.sender_id
     )
 
 
-def _of_one(operation: Callable[..., None]) -> Operation:
-    return lambda invocation, account, token: _of_list(operation)(invocation, account, [token])
+def _on_token(operation: Callable[..., None]) -> Operation:
+    return lambda invocation, account, token: _on_token_list(operation)(invocation, account, [token])
 
 
-def _of_caller(operation: Callable[..., None]) -> Operation:
+def _on_called_token(operation: Callable[..., None]) -> Operation:
     def function(invocation: Invocation, token: bytes) -> None:
         transfers.called_token(invocation, token)
-        _of_one(operation)(invocation, invocation.call.sender, token)
+        _on_token(operation)(invocation, invocation.call.sender, token)
 
     return function
 
 
 _ASSOCIATIONS = (
-    *alike(
+    *same_columns(
         {
-            "associateToken(address,address)": _of_one(status.associate),
-            "dissociateToken(address,address)": _of_one(status.dissociate),
-            "dissociateTokens(address,address[])": _of_list(status.dissociate),
+            "associateToken(address,address)": _on_token(status.associate),
+            "dissociateToken(address,address)": _on_token(status.dissociate),
+            "dissociateTokens(address,address[])": _on_token_list(status.dissociate),
         },
         **_DIRECT_WRITE | {"gas": _ASSOCIATE},
     ),
     Function(
         "associateTokens(address,address[])",
-        _of_list(status.associate),
+        _on_token_list(status.associate),
         **_DIRECT_WRITE | {"gas": _BY_TOKENS},
     ),
 )
@@ -135,11 +135,11 @@ _ASSOCIATIONS = (
 
 _APPROVAL = _WRITE | {"gas": _APPROVE, "rejection": Rejection.WORD}
 _TRANSFERS = (
-    *alike(
+    *same_columns(
         {
             "cryptoTransfer(TokenTransferListV1[])": transfers.crypto_transfer_v1,
             "cryptoTransfer(TransferList,TokenTransferListV2[])": transfers.crypto_transfer_v2,
-            **{signature: transfers.of_moves(moves) for signature, moves in transfers.MOVES.items()},
+            **{signature: transfers.transfer_function(moves) for signature, moves in transfers.MOVES.items()},
         },
         **_DIRECT_WRITE | {"gas": _BY_OPERATION},
     ),
@@ -155,10 +155,10 @@ _TRANSFERS = (
         transfers.airdrop_tokens,
         **_WRITE | {"gas": costs(AIRDROP), "limits": transfers.airdrop_limits},
     ),
-    *alike(
+    *same_columns(
         {
-            "cancelAirdrops(PendingAirdrop[])": transfers.of_pending(cancel),
-            "claimAirdrops(PendingAirdrop[])": transfers.of_pending(claim),
+            "cancelAirdrops(PendingAirdrop[])": transfers.pending_function(cancel),
+            "claimAirdrops(PendingAirdrop[])": transfers.pending_function(claim),
         },
         **_DIRECT_WRITE | {"limits": transfers.pending_limits},
     ),
@@ -194,22 +194,22 @@ CREATIONS: dict[str, Callable[..., Any]] = {
 }
 CREATION_SELECTORS = frozenset(map(selector_of, CREATIONS))
 CHANGES: dict[str, Callable[..., Any]] = {
-    "updateTokenInfo(address,HederaTokenV1)": bodies.change_of_info,
-    "updateTokenInfo(address,HederaTokenV2)": bodies.change_of_info,
-    "updateTokenInfo(address,HederaTokenV3)": bodies.change_of_info,
-    "updateTokenExpiryInfo(address,ExpiryV1)": bodies.change_of_expiry,
-    "updateTokenExpiryInfo(address,ExpiryV2)": bodies.change_of_expiry,
-    "updateTokenKeys(address,TokenKey[])": bodies.change_of_keys,
+    "updateTokenInfo(address,HederaTokenV1)": bodies.info_change,
+    "updateTokenInfo(address,HederaTokenV2)": bodies.info_change,
+    "updateTokenInfo(address,HederaTokenV3)": bodies.info_change,
+    "updateTokenExpiryInfo(address,ExpiryV1)": bodies.expiry_change,
+    "updateTokenExpiryInfo(address,ExpiryV2)": bodies.expiry_change,
+    "updateTokenKeys(address,TokenKey[])": bodies.keys_change,
 }
 
 
-def _carried_out(
-    messages: dict[str, Callable[..., Any]], carry_out: Callable[[Invocation, Any], Any]
+def _executed(
+    messages: dict[str, Callable[..., Any]], execute: Callable[[Invocation, Any], Any]
 ) -> dict[str, Operation]:
     """Return the functions that carry out the transactions that calls describe."""
 
     def function(message_of: Callable[..., Any]) -> Operation:
-        return lambda invocation, *arguments: carry_out(invocation, message_of(invocation, *arguments))
+        return lambda invocation, *arguments: execute(invocation, message_of(invocation, *arguments))
 
     return {signature: function(message_of) for signature, message_of in messages.items()}
 
@@ -217,8 +217,8 @@ def _carried_out(
 _CREATION = _WRITE | {"returns": "(int64,address)", "gas": flat(bodies.CREATION_GAS)}
 _FEES = _WRITE | {"limits": bodies.fee_limits}
 _CREATIONS_AND_CHANGES = (
-    *alike(_carried_out(CREATIONS, bodies.create), **_CREATION),
-    *alike(_carried_out(CHANGES, bodies.update), **_WRITE),
+    *same_columns(_executed(CREATIONS, bodies.create), **_CREATION),
+    *same_columns(_executed(CHANGES, bodies.update), **_WRITE),
     Function(
         "updateFungibleTokenCustomFees(address,FixedFeeV2[],FractionalFeeV2[])",
         bodies.update_fungible_fees,
@@ -236,21 +236,21 @@ _CREATIONS_AND_CHANGES = (
 
 _VIEWS = (
     Function("isToken(address)", views.is_token, "(int32,bool)", static_rejection=Rejection.CODE),
-    Function("getTokenType(address)", of_token(lambda call, token: int(token.unique)), "(int32,int32)"),
-    Function("isFrozen(address,address)", of_token(views.frozen), "(int32,bool)"),
-    *alike(
+    Function("getTokenType(address)", token_view(lambda call, token: int(token.unique)), "(int32,int32)"),
+    Function("isFrozen(address,address)", token_view(views.frozen), "(int32,bool)"),
+    *same_columns(
         {
-            "isKyc(address,address)": of_token(views.kyc, free_when_static=True),
-            "getTokenDefaultFreezeStatus(address)": of_token(
+            "isKyc(address,address)": token_view(views.kyc, free_when_static=True),
+            "getTokenDefaultFreezeStatus(address)": token_view(
                 lambda call, token: token.freeze_default, free_when_static=True
             ),
-            "getTokenDefaultKycStatus(address)": of_token(views.default_kyc_status, free_when_static=True),
+            "getTokenDefaultKycStatus(address)": token_view(views.default_kyc_status, free_when_static=True),
         },
         returns="(int32,bool)",
     ),
-    Function("getTokenExpiryInfo(address)", of_token(views.expiry_info), "(int32,ExpiryV2)"),
+    Function("getTokenExpiryInfo(address)", token_view(views.expiry_info), "(int32,ExpiryV2)"),
     Function(
-        "getTokenKey(address,uint256)", of_token(views.token_key, free_when_static=True), "(int32,KeyValue)"
+        "getTokenKey(address,uint256)", token_view(views.token_key, free_when_static=True), "(int32,KeyValue)"
     ),
     Function("getTokenInfo(address)", views.info, "(int32,TokenInfoV1)", nothing=lambda: (no_token_info(),)),
     Function(
@@ -269,14 +269,14 @@ _VIEWS = (
     Function("allowance(address,address,address)", views.allowance, "(int64,uint256)"),
     Function(
         "getApproved(address,uint256)",
-        of_token(views.approved),
+        token_view(views.approved),
         "(int32,address)",
         rejection=Rejection.TEXT,
         only_direct=True,
     ),
     Function(
         "isApprovedForAll(address,address,address)",
-        of_token(views.approved_for_all),
+        token_view(views.approved_for_all),
         "(int64,bool)",
         rejection=Rejection.TEXT,
     ),
@@ -289,17 +289,17 @@ _ERC: Any = {"has_code": False, "rejection": Rejection.TEXT}
 _ERC_VIEW = _ERC | {"needs_target": True}
 _ERC_WRITE = _ERC | {"returns": "(bool)", "writes": True, "rejection": Rejection.WORD}
 _AT_TOKEN = (
-    Function("name()", of_token(lambda call, token: token.name), "(string)", **_ERC_VIEW),
-    Function("symbol()", of_token(lambda call, token: token.symbol), "(string)", **_ERC_VIEW),
-    Function("decimals()", of_token(views.decimals), "(uint8)", **_ERC_VIEW),
-    Function("totalSupply()", of_token(views.total_supply), "(uint256)", **_ERC_VIEW),
-    Function("balanceOf(address)", of_token(views.balance_of), "(uint256)", **_ERC_VIEW),
-    Function("isApprovedForAll(address,address)", of_token(views.approved_for_all), "(bool)", **_ERC_VIEW),
-    Function("ownerOf(uint256)", of_token(views.owner), "(address)", **_ERC_VIEW),
+    Function("name()", token_view(lambda call, token: token.name), "(string)", **_ERC_VIEW),
+    Function("symbol()", token_view(lambda call, token: token.symbol), "(string)", **_ERC_VIEW),
+    Function("decimals()", token_view(views.decimals), "(uint8)", **_ERC_VIEW),
+    Function("totalSupply()", token_view(views.total_supply), "(uint256)", **_ERC_VIEW),
+    Function("balanceOf(address)", token_view(views.balance_of), "(uint256)", **_ERC_VIEW),
+    Function("isApprovedForAll(address,address)", token_view(views.approved_for_all), "(bool)", **_ERC_VIEW),
+    Function("ownerOf(uint256)", token_view(views.owner), "(address)", **_ERC_VIEW),
     Function("allowance(address,address)", views.allowance, "(uint256)", **_ERC_VIEW),
     Function("tokenURI(uint256)", views.token_uri, "(string)", **_ERC_VIEW),
-    Function("getApproved(uint256)", of_token(views.approved), "(address)", **_ERC),
-    Function("isAssociated()", of_token(views.is_associated), "(bool)", **_ERC),
+    Function("getApproved(uint256)", token_view(views.approved), "(address)", **_ERC),
+    Function("isAssociated()", token_view(views.is_associated), "(bool)", **_ERC),
     Function(
         "transfer(address,uint256)",
         transfers.erc_transfer,
@@ -316,14 +316,14 @@ _AT_TOKEN = (
         **_ERC_WRITE | {"gas": _APPROVE, "needs_target": True},
     ),
     Function("setApprovalForAll(address,bool)", approvals.erc_set_approval_for_all, **_APPROVAL),
-    Function("associate()", _of_caller(status.associate), **_WRITE | {"gas": _ASSOCIATE}),
-    Function("dissociate()", _of_caller(status.dissociate), **_WRITE | {"gas": _ASSOCIATE}),
-    *alike(
+    Function("associate()", _on_called_token(status.associate), **_WRITE | {"gas": _ASSOCIATE}),
+    Function("dissociate()", _on_called_token(status.dissociate), **_WRITE | {"gas": _ASSOCIATE}),
+    *same_columns(
         {
-            "cancelAirdropFT(address)": transfers.of_called_pending(cancel, sends=True),
-            "cancelAirdropNFT(address,int64)": transfers.of_called_pending(cancel, sends=True),
-            "claimAirdropFT(address)": transfers.of_called_pending(claim, sends=False),
-            "claimAirdropNFT(address,int64)": transfers.of_called_pending(claim, sends=False),
+            "cancelAirdropFT(address)": transfers.called_pending_function(cancel, sending=True),
+            "cancelAirdropNFT(address,int64)": transfers.called_pending_function(cancel, sending=True),
+            "claimAirdropFT(address)": transfers.called_pending_function(claim, sending=False),
+            "claimAirdropNFT(address,int64)": transfers.called_pending_function(claim, sending=False),
         },
         **_WRITE | {"limits": lambda invocation, token, *_: invocation.token(token)},
     ),

@@ -16,7 +16,7 @@ from web3sim.operations.signatures import parse_key
 from web3sim.state.chain_id import MAINNET_CHAIN_ID, chain_id
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Nft, Token
-from web3sim.system_contracts.token_service.bodies import KINDS
+from web3sim.system_contracts.token_service.bodies import KEY_COLUMNS
 
 _LEDGERS = 3
 
@@ -33,13 +33,13 @@ def key_value(key: bytes | None) -> tuple[Any, ...] | None:
     message = parse_key(key)
     if message is None:
         return None
-    kind = message.WhichOneof("key")
+    field = message.WhichOneof("key")
     return (
         False,
-        _contract(message.contractID) if kind == "contractID" else ZERO_ADDRESS,
-        bytes(message.ed25519) if kind == "ed25519" else b"",
-        bytes(message.ECDSA_secp256k1) if kind == "ECDSA_secp256k1" else b"",
-        _contract(message.delegatable_contract_id) if kind == "delegatable_contract_id" else ZERO_ADDRESS,
+        _contract(message.contractID) if field == "contractID" else ZERO_ADDRESS,
+        bytes(message.ed25519) if field == "ed25519" else b"",
+        bytes(message.ECDSA_secp256k1) if field == "ECDSA_secp256k1" else b"",
+        _contract(message.delegatable_contract_id) if field == "delegatable_contract_id" else ZERO_ADDRESS,
     )
 
 
@@ -81,7 +81,7 @@ def info_struct(
         token.finite,
         token.max_supply,
         token.freeze_default,
-        [(bit, key_value(getattr(token, column)) or NO_KEY) for bit, column in KINDS.items()],
+        [(bit, key_value(getattr(token, column)) or NO_KEY) for bit, column in KEY_COLUMNS.items()],
         expiry(token),
     )
     paused, kyc = token.pause_status == "PAUSED", token.kyc_status == KYC_GRANTED
@@ -90,7 +90,7 @@ def info_struct(
 
 def no_token_info() -> tuple[Any, ...]:
     """Return the TokenInfo of an unknown token."""
-    keys = [(bit, NO_KEY) for bit in KINDS]
+    keys = [(bit, NO_KEY) for bit in KEY_COLUMNS]
     struct = ("", "", ZERO_ADDRESS, "", False, 0, False, keys, _NO_EXPIRY)
     return (struct, 0, False, False, False, [], [], [], ledger_id())
 

@@ -34,7 +34,7 @@ _MAX_REJECTIONS = 10
 _LAST_RESERVED_ACCOUNT = 1000
 
 
-class _Body:
+class _TransferBuilder:
     """A transfer between the accounts that the addresses of a call name."""
 
     def __init__(self, invocation: Invocation) -> None:
@@ -56,14 +56,14 @@ class _Body:
 
         With a serial number that serial is read, too.
         """
-        at = token_address(address)
-        if at == ZERO_ADDRESS:
+        long_zero = token_address(address)
+        if long_zero == ZERO_ADDRESS:
             return 0
-        self._ledger.load_token(at, serial_number)
-        token = self._ledger.known_token_at(at)
+        self._ledger.load_token(long_zero, serial_number)
+        token = self._ledger.known_token_at(long_zero)
         if token is not None:
             return token.id
-        return self._missing_tokens.setdefault(at, placeholder(len(self._missing_tokens)))
+        return self._missing_tokens.setdefault(long_zero, placeholder(len(self._missing_tokens)))
 
     def adjustment(self, address: Address, amount: int, approved: bool = False) -> Adjustment:
         return Adjustment(self.parties.number(address), amount, approved)
@@ -83,7 +83,7 @@ class _Body:
     def transfers(self, tokens: Iterable[TokenTransfers], hbar: Iterable[Adjustment] = ()) -> Transfers:
         return Transfers(tuple(hbar), tuple(tokens), self.parties.missing)
 
-    def of_token(self, token: Address, adjustments: Any = (), nfts: Any = ()) -> Transfers:
+    def token_transfers(self, token: Address, adjustments: Any = (), nfts: Any = ()) -> Transfers:
         """Return the transfer of units or serials of one token."""
         self.load((*(each[0] for each in adjustments), *(each for nft in nfts for each in nft[:2])))
         return self.transfers([self.list(token, adjustments, nfts)])
@@ -94,10 +94,10 @@ class _Body:
 
 def _transfer(invocation: Invocation, transfers: Transfers) -> None:
     """Carry out a transfer for its price, and that of the associations that it makes. Errors: Rejected."""
-    invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
+    invocation.extra_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
     reject_if(credits_system_account(transfers), "INVALID_RECEIVING_NODE_ACCOUNT", Rejection.WORD)
     outcome = crypto_transfer(invocation.ledger, invocation.sender_id, transfers)
-    invocation.more_gas += outcome.associations * invocation.prices.gas_of(ASSOCIATE)
+    invocation.extra_gas += outcome.associations * invocation.prices.gas_of(ASSOCIATE)
     log_outcome(invocation, outcome)
 
 
@@ -111,16 +111,16 @@ def crypto_transfer_v2(invocation: Invocation, hbar: Any, lists: Any) -> None:
 
 def _transfer_lists(invocation: Invocation, hbar: Any, lists: Any) -> None:
     """The lists of a token become one, of units or else of serials; amounts of an account are added."""
-    body = _Body(invocation)
+    body = _TransferBuilder(invocation)
     body.load_lists(lists, hbar)
     by_token: dict[int, TokenTransfers] = {}
     for token, units, nfts in lists:
         transfers = body.list(token, units, () if units else nfts)
-        known = by_token.get(transfers.token_id, TokenTransfers(transfers.token_id))
+        old = by_token.get(transfers.token_id, TokenTransfers(transfers.token_id))
         by_token[transfers.token_id] = TokenTransfers(
             transfers.token_id,
-            _added(known.adjustments, transfers.adjustments) if known.adjustments else transfers.adjustments,
-            tuple(dict.fromkeys((*known.nfts, *transfers.nfts))),
+            _added(old.adjustments, transfers.adjustments) if old.adjustments else transfers.adjustments,
+            tuple(dict.fromkeys((*old.nfts, *transfers.nfts))),
         )
     tinybars = _added((), [body.adjustment(*each) for each in hbar])
     _transfer(invocation, body.transfers(by_token.values(), tinybars))
@@ -135,7 +135,7 @@ def _added(first: Iterable[Adjustment], second: Iterable[Adjustment]) -> tuple[A
     return tuple(by_account.values())
 
 
-def _together(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _concatenate(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Errors: InvalidArguments, if the lists have different lengths."""
     try:
         return list(zip(*lists, strict=True))
@@ -161,17 +161,17 @@ MOVES: Mapping[str, Callable[..., _Moves]] = {
         [(sender, receiver, int64_of(serial), True)],
     ),
     "transferNFT(address,address,address,int64)": lambda *nft: ((), [nft]),
-    "transferNFTs(address,address[],address[],int64[])": lambda *lists: ((), _together(*lists)),
+    "transferNFTs(address,address[],address[],int64[])": lambda *lists: ((), _concatenate(*lists)),
     "transferToken(address,address,address,int64)": _transfer_token,
-    "transferTokens(address,address[],int64[])": lambda *lists: (_together(*lists), ()),
+    "transferTokens(address,address[],int64[])": lambda *lists: (_concatenate(*lists), ()),
 }
 
 
-def of_moves(moves: Callable[..., _Moves]) -> Callable[..., None]:
+def transfer_function(moves: Callable[..., _Moves]) -> Callable[..., None]:
     """Return the function that moves units or serials of the token in its first argument."""
 
     def function(invocation: Invocation, token: Address, *arguments: Any) -> None:
-        _transfer(invocation, _Body(invocation).of_token(token, *moves(*arguments)))
+        _transfer(invocation, _TransferBuilder(invocation).token_transfers(token, *moves(*arguments)))
 
     return function
 
@@ -222,8 +222,8 @@ def _erc_transfer(invocation: Invocation, token: Token, units: tuple[Any, ...]) 
 
 
 def _transfer_called(invocation: Invocation, token: Token, units: Any = (), nfts: Any = ()) -> Outcome:
-    transfers = _Body(invocation).of_token(entity_id.long_zero(token.id), units, nfts)
-    invocation.more_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
+    transfers = _TransferBuilder(invocation).token_transfers(entity_id.long_zero(token.id), units, nfts)
+    invocation.extra_gas = invocation.prices.gas_of(price(invocation.ledger, transfers))
     return crypto_transfer(invocation.ledger, invocation.sender_id, transfers)
 
 
@@ -232,7 +232,7 @@ def _transfer_called(invocation: Invocation, token: Token, units: Any = (), nfts
 
 def airdrop_limits(invocation: Invocation, lists: Any) -> None:
     """Refuse too many units or serials, then receivers of the network itself or without a number."""
-    units, nfts = (sum(len(each[kind]) for each in lists) for kind in (1, 2))
+    units, nfts = (sum(len(each[index]) for each in lists) for index in (1, 2))
     too_many = units > MAX_FUNGIBLE_ADJUSTMENTS or nfts > MAX_NFTS
     reject_if(too_many, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     credited = [
@@ -250,11 +250,11 @@ def airdrop_tokens(invocation: Invocation, lists: Any) -> None:
     """Each list stays as it is: a token that is there twice is refused."""
     ledger, payer, prices = invocation.ledger, invocation.sender_id, invocation.prices
 
-    def charge(new: int, again: int) -> None:
+    def charge(new: int, repeated: int) -> None:
         if payer is not None:
-            pay_fee(ledger, payer, prices.tinybars(new * AIRDROP + again * ASSOCIATE))
+            pay_fee(ledger, payer, prices.tinybars(new * AIRDROP + repeated * ASSOCIATE))
 
-    body = _Body(invocation)
+    body = _TransferBuilder(invocation)
     body.load_lists(lists)
     outcome = airdrop(ledger, body.transfers([body.list(*each) for each in lists]), charge)
     log_outcome(invocation, outcome)
@@ -276,7 +276,7 @@ def _numbers(ledger: Overlay) -> Callable[[Address], int]:
     return lambda address: 0 if account_number(ledger, address) == 0 else parties.number(address)
 
 
-def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]:
+def pending_function(operation: PendingOperation) -> Callable[[Invocation, Any], None]:
     """Return the function that claims or cancels several airdrops."""
 
     def function(invocation: Invocation, structs: Any) -> None:
@@ -293,10 +293,10 @@ def of_pending(operation: PendingOperation) -> Callable[[Invocation, Any], None]
     return function
 
 
-def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[..., None]:
+def called_pending_function(operation: PendingOperation, *, sending: bool) -> Callable[..., None]:
     """Return the function that claims or cancels an airdrop of the token that was called.
 
-    The caller `sends` it, or receives it.
+    `sending`: the caller is its sender, or else its receiver.
     """
 
     def function(
@@ -305,7 +305,7 @@ def of_called_pending(operation: PendingOperation, *, sends: bool) -> Callable[.
         invocation.ledger.state.load((invocation.call.sender, other))
         token, number = called_token(invocation, token_at), _numbers(invocation.ledger)
         parties = number(invocation.call.sender), number(other)
-        operation(invocation.ledger, [PendingId(*(parties if sends else parties[::-1]), token.id, serial)])
+        operation(invocation.ledger, [PendingId(*(parties if sending else parties[::-1]), token.id, serial)])
 
     return function
 

@@ -1,6 +1,6 @@
 """The views of tokens, also those of ERC-20 and ERC-721 (HIP-218).
 
-Amounts are in the token's smallest unit. Most take a token: `of_token` makes the function of such a view.
+Amounts are in the token's smallest unit. Most take a token: `token_view` makes the function of such a view.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from web3sim.operations.rejections import Rejected, Rejection, reject_if, requir
 from web3sim.state.tables.rows import Nft, Relationship, Token
 from web3sim.system_contracts.abi import InvalidArguments
 from web3sim.system_contracts.functions import Invocation
-from web3sim.system_contracts.token_service.bodies import KINDS
+from web3sim.system_contracts.token_service.bodies import KEY_COLUMNS
 from web3sim.system_contracts.token_service.info import (
     accounts_of,
     expiry,
@@ -30,7 +30,7 @@ _NO_SERIAL = "ERC721Metadata: URI query for nonexistent token"
 View = Callable[..., Any]
 
 
-def of_token(view: View, *, free_when_static: bool = False) -> View:
+def token_view(view: View, *, free_when_static: bool = False) -> View:
     """Return the function whose first argument is the address of the token.
 
     With `free_when_static` a refusal in a static frame costs nothing.
@@ -62,8 +62,8 @@ def expiry_info(invocation: Invocation, token: Token) -> tuple[Any]:
     return (expiry(token),)
 
 
-def token_key(invocation: Invocation, token: Token, kind: int) -> tuple[Any]:
-    column = KINDS.get(kind & 0xFFFF_FFFF)
+def token_key(invocation: Invocation, token: Token, key_type: int) -> tuple[Any]:
+    column = KEY_COLUMNS.get(key_type & 0xFFFF_FFFF)
     value = None if column is None else key_value(getattr(token, column))
     return (required(value, "KEY_NOT_PROVIDED"),)
 
