@@ -303,7 +303,7 @@ def test_file_left_by_a_killed_process_is_settled(archive, monkeypatch):
     FolderArchive(archive).prepare("demo", used=False)
     FolderArchive(archive).put("one/two/three", b"file")
     synced = set[Path]()
-    monkeypatch.setattr(store, "sync", synced.add)
+    monkeypatch.setattr(store, "fsync", synced.add)
 
     place = FolderArchive(archive)
     place.put("one/two/three", b"file")

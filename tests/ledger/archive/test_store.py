@@ -88,7 +88,7 @@ def test_folders_made_again_are_settled(folder, monkeypatch):
     FolderArchive(folder).delete(["one/two/three"])
     place.put("one/two/three", b"file")
     synced = set[Path]()
-    monkeypatch.setattr(store, "sync", synced.add)
+    monkeypatch.setattr(store, "fsync", synced.add)
 
     place.sync()
 

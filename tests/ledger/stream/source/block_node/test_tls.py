@@ -33,7 +33,7 @@ if "both" in sys.argv:
     ]
 endpoint = Endpoint("localhost", int(sys.argv[1]), True)
 client = BlockNodeClient(BlockNode(endpoint, endpoint), Limits())
-print(client.ask(300.0).answer().about("It"))
+print(client.poll(300.0).answer().text("It"))
 try:
     print(client.subscribe(7, 7, seconds_per_block=300.0).next(300.0).number)
 except BlockNodeFailure as failure:
