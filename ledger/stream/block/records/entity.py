@@ -48,7 +48,7 @@ class RecordParts(NamedTuple):
     def receipt(self) -> Any:
         return self.item.record.receipt
 
-    def warn_missing(self, field: str) -> None:
+    def mark_missing(self, field: str) -> None:
         """Note that the block lacks a field: by the record alone it would be 0."""
         self.item.absent |= {field}
 
@@ -64,7 +64,7 @@ def complete(
     """Complete the record of `item`, one of a top level transaction and its children: call it for their last
     one first.
 
-    `state` is the state after all of them. `addresses` are as in Parts.
+    `state` is the state after all of them. `addresses` are as in RecordParts.
     """
     traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
     parts = RecordParts(item, transaction, state, traces, addresses)
@@ -77,7 +77,7 @@ def complete(
         completer(parts)
     created = _CREATED_IDS.get(item.transaction_type)
     if created is not None and item.successful and _is_empty(getattr(parts.receipt, created)):
-        parts.warn_missing(created)
+        parts.mark_missing(created)
     if traces or item.transaction_type == NUMBERS["CONTRACTCREATEINSTANCE"]:
         item.sidecar_records = sidecar_records(
             item.record.consensusTimestamp,
@@ -128,7 +128,7 @@ def _add_output(parts: RecordParts, output: Any) -> None:
 def _add_result(parts: RecordParts, name: str, evm_result: Any) -> None:
     result = function_result(evm_result, parts.traces, parts.addresses)
     if not evm_result.HasField("internal_call_context"):
-        parts.warn_missing("amount")
+        parts.mark_missing("amount")
     hook = hook_of(evm_result.executed_hook_id)
     if hook[0]:  # else it has no owner, or an impossible one
         parts.item.executed_hook = hook
@@ -197,7 +197,7 @@ def _created(parts: RecordParts) -> None:
 
 def _set_number(parts: RecordParts, field: str, number: int | None) -> None:
     if number is None:
-        parts.warn_missing(field)
+        parts.mark_missing(field)
     else:
         setattr(parts.receipt, field, number)
 
@@ -223,7 +223,7 @@ def _message_submitted(parts: RecordParts) -> None:
     if number and running_hash:
         receipt.topicSequenceNumber, receipt.topicRunningHash = number, running_hash
     else:
-        parts.warn_missing("topicRunningHash" if number else "topicSequenceNumber")
+        parts.mark_missing("topicRunningHash" if number else "topicSequenceNumber")
 
 
 def _token_minted(parts: RecordParts) -> None:

@@ -23,7 +23,7 @@ def selective_page(
     """Return a page of the candidates in the order of its first column; None if they are not few.
 
     `candidates` selects their `id`, which may come several times, in the order of an index. It leaves out the
-    conditions that the index lacks: no more than MOST entries are read. `where` has those on its other
+    conditions that the index lacks: no more than MAX_ROWS entries are read. `where` has those on its other
     columns, which spare looking up the rest. `page` selects from `few`, the candidates in the order of the
     page, by way of `cross join lateral (... limit 1)`: a join might read all rows. `index` names the index of
     the candidates if it may not be there, as it is built during use; without it no candidate is known.

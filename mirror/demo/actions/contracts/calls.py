@@ -33,7 +33,7 @@ def _use_coin(network: Network, coin: Contract, way: str) -> None:
             sender, receiver = pair(_holder(network, coin), network.find_person(at_least=0))
             amount = 1 + int(_coins_of(coin, sender) * choose.random() ** 3 / 4)
             result = call(network, sender, coin, _TRANSFER, receiver, amount, gas=_GAS)
-            _set_holder(coin, receiver, result)
+            _add_holder(coin, receiver, result)
         case "take":
             # Approve a spender, who then transfers some of the coins or too many.
             owner, spender = pair(_holder(network, coin), network.find_person())
@@ -41,14 +41,14 @@ def _use_coin(network: Network, coin: Contract, way: str) -> None:
             call(network, owner, coin, _APPROVE, spender, allowed, gas=_GAS)
             taken = (owner, spender, choose.choice((allowed // 2 + 1, allowed, allowed * 2)))
             result = call(network, spender, coin, _TRANSFER_FROM, *taken, gas=120_000)
-            _set_holder(coin, spender, result)
+            _add_holder(coin, spender, result)
         case "mint":
             # As the owner, or sometimes as another account.
             minter = network.find_person() if choose.random() < 0.2 else owner_of(network, coin)
             receiver = network.person(at_least=0)
             sender, amount = required(minter), choose.randrange(1, 1_000) * COIN_UNIT
             result = call(network, sender, coin, "mint(address,uint256)", receiver, amount, gas=90_000)
-            _set_holder(coin, receiver, result)
+            _add_holder(coin, receiver, result)
         case "burn":
             sender = required(_holder(network, coin))
             call(network, sender, coin, "burn(uint256)", 1 + _coins_of(coin, sender) // 1_000, gas=60_000)
@@ -72,7 +72,7 @@ def _holder(network: Network, coin: Contract) -> Account | None:
     return holder if holder and not holder.deleted and _coins_of(coin, holder) else None
 
 
-def _set_holder(coin: Contract, holder: Account, result: Result | None) -> None:
+def _add_holder(coin: Contract, holder: Account, result: Result | None) -> None:
     if result and result.result == "SUCCESS" and holder.number not in coin.parties:
         coin.parties.append(holder.number)
 
@@ -91,7 +91,7 @@ def _use_exchange(network: Network, exchange: Contract, way: str) -> None:
         case "buy":
             money, wanted = choose.randrange(HBAR // 10, 20 * HBAR), choose.choice((1, 1, 1, _EVERYTHING))
             result = call(network, trader, exchange, "buy(uint256)", wanted, gas=150_000, value=money)
-            _set_holder(coin, trader, result)
+            _add_holder(coin, trader, result)
         case "sell":
             amount = 1 + int(_coins_of(coin, trader) * choose.random() ** 3 / 50)
             call(network, trader, exchange, "sell(uint256,uint256)", amount, 0, gas=200_000)
