@@ -3,7 +3,7 @@
     python -I verify_proof.py proof.json publication.bin
 
 It covers proofs by a block's own signature or a later block's, with the key proved by Schnorr; not WRAPS and
-record files, which `manage.py verify-proof` checks, too. Every check raises Refused or passes. The project
+record files, which `manage.py verify-proof` checks, too. Every check raises Rejected or passes. The project
 itself checks by these functions; docs/proofs.md has the formulas.
 """
 
