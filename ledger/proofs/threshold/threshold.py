@@ -49,7 +49,7 @@ def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[in
 
 
 def _check(key: tuple[Any, ...], message: bytes, data: bytes) -> None:
-    """Check all equations at once, each but the first raised to an unpredictable power. Errors: Refused.
+    """Check all equations at once, each but the first raised to an unpredictable power. Errors: Rejected.
 
     If one does not hold, the product of all is one only by a chance of 1 to 2**128. So a point of the second
     group is paired once. One by one they take twice as long, but tell what is wrong.
@@ -66,7 +66,7 @@ def _check(key: tuple[Any, ...], message: bytes, data: bytes) -> None:
 
 @lru_cache(maxsize=_KEYS_REMEMBERED)
 def _proved_key(ledger: LedgerIdentity, data: bytes, proof: bytes) -> tuple[Any, ...]:
-    """Return the parts of a verification key that is the ledger's. Errors: WrongSignature, Refused."""
+    """Return the parts of a verification key that is the ledger's. Errors: WrongSignature, Rejected."""
     key = verify_proof.key_parts(data)
     if len(proof) == wraps.LENGTH:
         wraps.verify(proof_key(ledger.proof_key), ledger.ledger_id, data, proof)

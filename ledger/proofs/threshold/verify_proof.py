@@ -457,7 +457,7 @@ def schnorr_challenge(public: Point, commitment: Point, message: bytes) -> int:
 
 # ALL OF IT
 def verify(document: dict[str, Any], publication: bytes) -> str:
-    """Return what is proved, in words. Errors: Refused."""
+    """Return what is proved, in words. Errors: Rejected."""
     require(document["version"] == 7 and document["batch_position"] is None, "this kind is not covered")
     require(document["before"], "without the items before, a result is not proved")
     block, items = document["block"], document["items"]
