@@ -117,17 +117,18 @@ def balances_at(
     parameters: BalanceParameters, query: Query, accounts: list[Comparison]
 ) -> "tuple[int | None, list[AccountBalanceJson], int | None]":
     """Return the same of a snapshot. Operators of the public key are ignored here."""
-    window = snapshots.window(parameters.timestamp, now=now_ns())
     public_keys = {key for _, key in parameters.account_publickey}
-    if window is None or len(public_keys) > 1:
+    if len(public_keys) > 1:
         return None, [], None
-    public_key = public_keys.pop() if public_keys else None
-    rows, continue_at = snapshots.balances_at(
-        snapshots.Selection(accounts, parameters.account_balance, public_key),
-        window,
-        query,
-        tokens=config.value(_MAX_TOKENS),
-    )
+    selection = snapshots.Selection(accounts, parameters.account_balance, next(iter(public_keys), None))
+    times, tokens = parameters.timestamp, config.value(_MAX_TOKENS)
+    if (full := snapshots.full_page(selection, times, query, tokens=tokens, now=now_ns())) is not None:
+        at, rows = full
+        return at, [balance_json(*row) for row in rows], None
+    window = snapshots.window(times, now=now_ns())
+    if window is None:
+        return None, [], None
+    rows, continue_at = snapshots.balances_at(selection, window, query, tokens=tokens)
     return window.snapshot if rows else None, [balance_json(*row) for row in rows], continue_at
 
 

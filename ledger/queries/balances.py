@@ -7,7 +7,7 @@ statements, so that PostgreSQL plans, opens and locks only this one partition.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ledger.queries.account_pages import (
@@ -43,15 +43,19 @@ class Window(NamedTuple):
     snapshot: int
 
     @property
+    def end(self) -> Statement:
+        """SQL of the time of the snapshot."""
+        return Statement("%s", (self.snapshot,))
+
+    @property
     def rows(self) -> Where:
         """The condition of these rows in account_balance and token_balance."""
-        return self.month_rows + Where(("consensus_timestamp <= %s",), (self.snapshot,))
+        return self.month_rows + Where((f"consensus_timestamp <= {self.end.sql}",), self.end.values)
 
     @property
     def month_rows(self) -> Where:
         """The condition of all rows of the snapshot's month, later ones included."""
-        end = month_start(self.month, 1)
-        return Where((f"consensus_timestamp >= {self.month:d} and consensus_timestamp < {end:d}",))
+        return Where((_within(self.month, month_start(self.month, 1)),))
 
     @property
     def filtered_rows(self) -> Where:
@@ -61,11 +65,20 @@ class Window(NamedTuple):
         so dear that it chooses any index. An `or` can't be looked up, but still names the partition.
         """
         middle, end = self.month + _HALF_MONTH, month_start(self.month, 1)
-        halves = " or ".join(
-            f"(consensus_timestamp >= {since:d} and consensus_timestamp < {until:d})"
-            for since, until in ((self.month, middle), (middle, end))
-        )
-        return Where((f"({halves})", "consensus_timestamp + 0 <= %s"), (self.snapshot,))
+        halves = f"(({_within(self.month, middle)}) or ({_within(middle, end)}))"
+        return Where((halves, f"consensus_timestamp + 0 <= {self.end.sql}"), self.end.values)
+
+
+def _within(since: int, until: int) -> str:
+    return f"consensus_timestamp >= {since:d} and consensus_timestamp < {until:d}"
+
+
+class _WindowOfLatest(Window):
+    """The window of a statement that finds the snapshot itself: the row of `latest`."""
+
+    @property
+    def end(self) -> Statement:
+        return Statement("(select consensus_timestamp from latest)", ())
 
 
 class BalanceAt(NamedTuple):
@@ -79,23 +92,33 @@ def window(comparisons: Sequence[Comparison], *, now: int) -> Window | None:
 
     A snapshot before the month that precedes their end, or now, is too old.
     """
-    timestamps = Bounds.combine(
+    for times in _months(comparisons, now):
+        if (row := fetch_one(*_latest_snapshot(times, now))) is not None:
+            return Window(month_start(row[0]), row[0])
+    return None
+
+
+def _months(comparisons: Sequence[Comparison], now: int) -> list[Bounds]:
+    """Return these times in the month of their end, or now, and in the month before; each has two ends.
+
+    Most times have a snapshot in their own month: one partition, and so nothing to sort.
+    """
+    times = Bounds.combine(
         Comparison("lte" if operator == "eq" else operator, time) for operator, time in comparisons
     )
-    lower = max(timestamps.lower or 0, 0)
-    upper = MAX_INT64 if timestamps.upper is None else min(timestamps.upper, MAX_INT64)
+    lower = max(times.lower or 0, 0)
+    upper = MAX_INT64 if times.upper is None else min(times.upper, MAX_INT64)
     if upper < lower:
-        return None
-    # Most times have a snapshot in their own month: one partition, and so nothing to sort.
-    month, unequal = month_start(min(upper, now)), timestamps.unequal
-    latest = _latest_snapshot(Bounds(max(lower, month), upper, unequal=unequal), now)
-    if latest is None and lower < month:
-        latest = _latest_snapshot(Bounds(max(lower, month_start(month, -1)), month - 1, unequal=unequal), now)
-    return None if latest is None else Window(month_start(latest), latest)
+        return []
+    month = month_start(min(upper, now))
+    months = [times.between(max(lower, month), upper)]
+    if lower < month:
+        months.append(times.between(max(lower, month_start(month, -1)), month - 1))
+    return months
 
 
-def _latest_snapshot(times: Bounds, now: int) -> int | None:
-    """Return the time of the latest snapshot at these times, which have two ends."""
+def _latest_snapshot(times: Bounds, now: int) -> Statement:
+    """Return SQL of the time of the latest snapshot at these times, which have two ends."""
     assert times.lower is not None and times.upper is not None
     treasury = config.own_id(_TREASURY_NUM)
     # Index: the primary key (account_id, consensus_timestamp), from its end. The treasury is part of every
@@ -109,8 +132,7 @@ def _latest_snapshot(times: Bounds, now: int) -> int | None:
         where account_id = {treasury:d} and {months} {bounds.and_sql}
         order by consensus_timestamp desc limit 1
     """
-    row = fetch_one(statement, bounds.values)
-    return None if row is None else int(row[0])
+    return Statement(statement, bounds.values)
 
 
 def balance_at(account_id: int, snapshot: Window, *, tokens: int) -> BalanceAt:
@@ -136,6 +158,31 @@ class Selection(NamedTuple):
     public_key: str | None = None
 
 
+def full_page(
+    selection: Selection, comparisons: Sequence[Comparison], query: Query, *, tokens: int, now: int
+) -> tuple[int, list[BalanceAt]] | None:
+    """Return the time of the latest snapshot and a page of it, as `window` and `balances_at` would.
+
+    It takes one short statement; None where that finds no full page.
+    """
+    months = _months(comparisons, now)
+    if not months or not _has_latest_first(selection, query) or is_distributed():
+        return None
+    assert months[0].lower is not None
+    window, latest = _WindowOfLatest(month_start(months[0].lower), 0), _latest_snapshot(months[0], now)
+    page = _page(
+        _last_ids(selection, window, query), snapshot=window, query=query, tokens=tokens, has_balances=True
+    )
+    statement = f"""
+        with latest as materialized ({latest.sql})
+        select page.*, {window.end.sql} from ({page.sql}) page order by id desc
+    """
+    rows = fetch(statement, latest.values + page.values)
+    if len(rows) < query.limit or month_start(rows[0][-1]) != window.month:
+        return None
+    return rows[0][-1], [BalanceAt(*row) for *row, _ in rows]
+
+
 def balances_at(
     selection: Selection, snapshot: Window, query: Query, *, tokens: int
 ) -> tuple[list[BalanceAt], int | None]:
@@ -158,8 +205,8 @@ def balances_at(
         return [BalanceAt(*row) for row in fetch(statement.sql, statement.values)]
 
     ids = bounds_of(selection.accounts)
-    if _reads_balances(selection, query) and not selection.balances:
-        first = fetch(*paged(_last_ids(snapshot.rows + compare("account_id", selection.accounts), query)))
+    if is_distributed() and _has_latest_first(selection, query):
+        first = fetch(*paged(_last_ids(selection, snapshot, query)))
         if len(first) == query.limit:
             return [BalanceAt(*row) for row in first], None
     if is_narrow(ids) or (selection.public_key is None and not selection.balances):
@@ -189,9 +236,9 @@ def _page(
     ids_sql: Statement,
     *,
     snapshot: Window,
-    balances: Sequence[Comparison],
     query: Query,
     tokens: int,
+    balances: Sequence[Comparison] = (),
     has_balances: bool = False,
 ) -> Statement:
     """Return SQL of the page; `ids_sql` selects at least the ids of its accounts, or its ids and balances."""
@@ -220,6 +267,11 @@ def _reads_balances(selection: Selection, query: Query) -> bool:
     """Return whether `_ids_page` advances to the next account and to its latest row by one step."""
     has_equal_id = any(comparison.operator == "eq" for comparison in selection.accounts)
     return query.descending and selection.public_key is None and not has_equal_id
+
+
+def _has_latest_first(selection: Selection, query: Query) -> bool:
+    """Return whether the page starts with the last rows of the primary key: see `_last_ids`."""
+    return _reads_balances(selection, query) and not selection.balances
 
 
 def _ids_page(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
@@ -269,11 +321,12 @@ def _ids_page(selection: Selection, rows: Where, window: Bounds, query: Query) -
     )
 
 
-def _last_ids(where: Where, query: Query) -> Statement:
+def _last_ids(selection: Selection, snapshot: Window, query: Query) -> Statement:
     """Return SQL of the last ids and their balances, as far as a few rows have them."""
     # Index: the primary key (account_id, consensus_timestamp), from its end. Where accounts have few rows,
     # reading them all takes a third of the time of going from each account to the next.
     ordered = "order by account_id desc, consensus_timestamp desc"
+    where = snapshot.rows + compare("account_id", selection.accounts)
     return Statement(
         f"""
         select distinct on (account_id) account_id as id, balance from (
@@ -286,16 +339,23 @@ def _last_ids(where: Where, query: Query) -> Statement:
 
 
 def _tokens(at: Window, most: int, direction: str) -> Statement:
-    """Return SQL of the tokens of account a, as an array of pairs of id and balance.
+    """Return SQL of the tokens of account a, as an array of pairs of id and balance."""
+    sql = _tokens_sql(at.rows.and_sql, at.filtered_rows.and_sql, most, direction)
+    return Statement(sql, at.end.values * 4)
+
+
+@lru_cache
+def _tokens_sql(rows: str, filtered: str, most: int, direction: str) -> str:
+    """Return that SQL, with the time of the snapshot four times; `rows` and `filtered` are conditions.
 
     Its first rows are read, in the order of the index: PostgreSQL would sort all of an account. Only where
     they are too many rows of too few tokens, each token is looked up.
     """
     # Index: the primary key (account_id, token_id, consensus_timestamp).
-    few, rows, filtered = most * _FEW_ROWS, at.rows, at.filtered_rows
-    of_account = f"from token_balance where account_id = a.id {filtered.and_sql}"
+    few = most * _FEW_ROWS
+    of_account = f"from token_balance where account_id = a.id {filtered}"
     following = f"order by token_id {direction} limit 1"
-    statement = f"""coalesce((
+    return f"""coalesce((
         select case when coalesce(sum(number), 0) < {few:d}
             then coalesce(array_agg(array[token_id, latest[2]]), '{{}}') end
         from (
@@ -315,8 +375,7 @@ def _tokens(at: Window, most: int, direction: str) -> Statement:
         )
         select array_agg(array[token_id, (
             select balance from token_balance
-            where account_id = a.id and token_id = known.token_id {rows.and_sql}
+            where account_id = a.id and token_id = known.token_id {rows}
             order by consensus_timestamp desc limit 1
         )]) from known
     ))"""
-    return Statement(statement, (*filtered.values * 3, *rows.values))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, overload
 
 from mirror.core.values.json_types import TimestampRangeJson
@@ -101,8 +102,14 @@ def expiry(times: Sequence[int | None]) -> int | None:
 def month_start(nanoseconds: int, months_later: int = 0) -> int:
     """Return the first instant (UTC) of the month of a time, or of the month so many months later."""
     time = datetime.fromtimestamp(nanoseconds // NANOS_PER_SECOND, UTC)
-    years, month = divmod(time.year * 12 + time.month - 1 + months_later, 12)
-    return int(datetime(years, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
+    return _first_instant(time.year * 12 + time.month - 1 + months_later)
+
+
+@lru_cache
+def _first_instant(month: int) -> int:
+    """Return the first instant of a month, counted from that of the year 0."""
+    year, month = divmod(month, 12)
+    return int(datetime(year, month + 1, 1, tzinfo=UTC).timestamp()) * NANOS_PER_SECOND
 
 
 def to_ns(timestamp: Any) -> int:
