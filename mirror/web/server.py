@@ -33,14 +33,13 @@ from mirror.web.pages import assets
 from mirror.web.requests import rate_limits
 from mirror.web.requests.bodies import MAX_READERS
 from mirror.web.requests.connections import set_tcp_user_timeout
+from mirror.web.requests.ready_threads import IDLE_SECONDS
 
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
 _BACKLOG = 4096
 # The loader has priority: a node under full load must not fall behind the stream.
 _NICENESS = 5
-# Threads of each process besides those that wait for bodies, and the time after which idle ones end.
-_READY_THREADS, _IDLE_SECONDS = 2, 30
 # The priority of what a process does first when it ends.
 _FIRST = 100
 # Granian's lines go where ours go.
@@ -144,9 +143,9 @@ def serve(listening: socket.socket) -> None:
         backlog=_BACKLOG,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
-        # They only read bodies, and hand requests over to the threads of the gateway.
-        blocking_threads=_READY_THREADS + MAX_READERS,
-        blocking_threads_idle_timeout=_IDLE_SECONDS,
+        # Most of them rest, or wait for bodies: see `mirror.web.requests.ready_threads`.
+        blocking_threads=config.value("web.threads") + 1 + MAX_READERS,
+        blocking_threads_idle_timeout=IDLE_SECONDS,
         websockets=False,
         http1_settings=HTTP1Settings(
             header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000)

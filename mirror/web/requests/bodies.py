@@ -18,7 +18,7 @@ log = logs.logger("mirror.web")
 
 _CHECK_SECONDS = 0.5
 #: The most bodies that a process waits for at a time.
-MAX_READERS = 200
+MAX_READERS = 100
 
 
 class _FailedBody:

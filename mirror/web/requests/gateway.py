@@ -1,8 +1,9 @@
 """The gateway between granian and the WSGI application: each request is worked on when it is its lease.
 
 Granian calls a WSGI application in a thread of its own, which waits for the answer. Its threads would wait
-for leases and disturb those that work, so this takes a request over and returns at once; a thread of
-`mirror.core.db.scheduling.request_scheduler` answers it. The gateway meets the deadline of each request:
+for leases and disturb those that work. So this takes a request over: the thread answers it if it gets a lease
+at once, or else returns, and another thread of `mirror.core.db.scheduling.request_scheduler` answers it. The
+gateway meets the deadline of each request:
 whatever hangs, its client is answered 503.
 """
 
@@ -32,6 +33,7 @@ from mirror.web.requests.expected_cost import ExpectedCost, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
 from mirror.web.requests.paths import LIVENESS, is_monitoring_path, is_of_api, needs_no_database
 from mirror.web.requests.rate_limits import Limiter
+from mirror.web.requests.ready_threads import ReadyThreads
 from mirror.web.requests.request_history import Minutes
 
 log = logs.logger("mirror.web")
@@ -70,7 +72,7 @@ def start(
     `limits` is the memory for the limits of clients, if they have any.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
-    gateway = Gateway(application, slots, limits)
+    gateway = Gateway(application, slots, limits, config.value("web.threads") + 1)
     scheduler = gateway.scheduler
     http.WAITING.read_from(lambda: scheduler.waiting, "quick")
     http.WAITING.read_from(lambda: scheduler.slow_waiting, "slow")
@@ -80,6 +82,7 @@ def start(
     # These must not wait for the others, or wait themselves: for the database, or for other processes.
     alone: list[repeated.Check] = [
         scheduler.check,
+        gateway.threads.check,
         Disconnections(scheduler).check,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
@@ -95,10 +98,14 @@ def start(
 
 
 class Gateway:
-    """Takes requests from granian."""
+    """Takes requests from granian: `ready` of its threads do, or all if that is 0, which work on none."""
 
     def __init__(
-        self, application: Application, slots: Sequence[SlowRequestSlot], limits: int | None = None
+        self,
+        application: Application,
+        slots: Sequence[SlowRequestSlot],
+        limits: int | None = None,
+        ready: int = 0,
     ) -> None:
         self.application = application
         self._at_once = getattr(application, "at_once", None)
@@ -108,6 +115,7 @@ class Gateway:
         self.readers = Readers(body_seconds)
         self.observer = Observer()
         self.open = OpenExchanges()
+        self.threads = ReadyThreads(ready)
         self.headers = Headers(body_seconds, self.open.last_arrival)
         self._limiter = None if limits is None else Limiter(limits)
         self._most_waiting: int = config.value("web.maxWaiting")
@@ -117,6 +125,13 @@ class Gateway:
         self._pages = _SeparateThreads(1)
 
     def __call__(self, protocol: Any, environment: dict[str, Any]) -> None:
+        self.threads.begin()
+        try:
+            self._take(protocol, environment)
+        finally:
+            self.threads.end()
+
+    def _take(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived, path = time.monotonic(), environment["PATH_INFO"]
         request_id = self.observer.begin(environment)
         if environment["SERVER_PROTOCOL"] == "HTTP/2":
@@ -148,7 +163,9 @@ class Gateway:
         self.open[exchange] = None
         if apart is None:
             is_slow = exchange.names is not None and self._expected.is_slow(exchange.names)
-            self.scheduler.submit(exchange, slow=is_slow)
+            is_quick = is_short and not is_slow and self.threads.may_work
+            if not (is_quick and self.scheduler.work_here(exchange)):
+                self.scheduler.submit(exchange, slow=is_slow)
         elif not apart.submit(exchange):
             self.open.discard(exchange)
             refuse(refusals.busy(path))
@@ -254,6 +271,7 @@ class Exchange:
         if not self._claims:
             return
         began = time.monotonic()
+        self._gateway.threads.proceed(began)
         logs.REQUEST_ID.set(self.environment[ENVIRONMENT_ID])
         statements.begin()
         try:

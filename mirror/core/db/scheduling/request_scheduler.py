@@ -89,6 +89,17 @@ class RequestScheduler:
         """Have a thread do the work once it has a lease: that of a slow request if the work is slow."""
         self._grant_or_queue(QueuedWork(work), slow=slow)
 
+    def work_here(self, work: Work) -> bool:
+        """Do quick work in this thread, and then what waits; False if no lease is free."""
+        with self._lock:
+            if not self._free:
+                return False
+            lease = self._free.pop()
+        lease.use_for(QueuedWork(work))
+        self._attach(lease)
+        self._work()
+        return True
+
     @property
     def waiting(self) -> int:
         """The number of those that wait for a lease, without slow ones."""
