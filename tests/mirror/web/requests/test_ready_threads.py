@@ -87,5 +87,10 @@ def test_short_requests_are_worked_on_by_the_thread_that_takes_them(settings_of,
     assert (status, int(body) == taking.ident) == (200, is_own)
 
     closed = threading.Event()
-    gateway.scheduler.submit(lambda: (connection.close(), closed.set()))
+
+    def close() -> None:
+        connection.close()
+        closed.set()
+
+    gateway.scheduler.submit(close)
     assert closed.wait(PATIENCE_SECONDS)
