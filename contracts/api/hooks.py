@@ -78,12 +78,7 @@ def slots(
     """Return a page of slots, and the key after which it continues if it came to no end."""
     found = Bounds.combine(parameters.key)
     if not parameters.timestamp:
-        return queries.storage_now(
-            owner_id,
-            hook_id,
-            selected(found, found.equal_within),
-            query,
-        )
+        return queries.storage_now(owner_id, hook_id, selected(found, found.equal_within), query)
     # At a time all keys count if one of them is within the range.
     return queries.storage_at(
         owner_id,

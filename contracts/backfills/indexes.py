@@ -88,11 +88,7 @@ def renumber(keys: KeyRange) -> int:
     renumbered = statements.value(
         _RENUMBER,
         keys._asdict()
-        | {
-            "types": list(CONTRACT_TYPES),
-            "hooks": config.own_id(HOOKS_NUM),
-            "wrong_nonce": WRONG_NONCE,
-        },
+        | {"types": list(CONTRACT_TYPES), "hooks": config.own_id(HOOKS_NUM), "wrong_nonce": WRONG_NONCE},
     )
     return added + int(renumbered)
 

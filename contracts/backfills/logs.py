@@ -3,11 +3,13 @@
 The logs of a message that paid a fee in tokens are found by the hash of the message.
 """
 
+from functools import partial
+
 from contracts.handlers.synthetic import TRANSFER
 from ledger.handlers.transaction import SUBMIT_MESSAGE
 from ledger.ingest.rows.persist import Persist
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange, execute_range
+from mirror.core.db.backfill import Backfill, execute_range
 
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
 _NODES_LOG_SINCE = 1_772_316_000_000_000_000
@@ -59,28 +61,19 @@ _FIRST_FEE = """
     where jsonb_typeof(f.fixed_fees) = 'array' and f.fixed_fees <> '[]'"""
 
 
-def mark(keys: KeyRange) -> int:
-    return execute_range(_MARK, keys, transfer=TRANSFER)
-
-
-def delete_duplicates(keys: KeyRange) -> int:
-    return execute_range(_DELETE_DUPLICATES, keys, transfer=TRANSFER)
-
-
-SYNTHETIC = Backfill(name="synthetic_logs", table="contract_log", change=mark)
+SYNTHETIC = Backfill(
+    name="synthetic_logs", table="contract_log", change=partial(execute_range, _MARK, transfer=TRANSFER)
+)
 DUPLICATES = Backfill(
     name="duplicate_logs",
     table="contract_log",
-    change=delete_duplicates,
+    change=partial(execute_range, _DELETE_DUPLICATES, transfer=TRANSFER),
     oldest=lambda: _NODES_LOG_SINCE,
 )
 
 
 # HASHES
-
-
-def add_hashes(keys: KeyRange) -> int:
-    return execute_range(_INSERT_HASHES, keys, type=SUBMIT_MESSAGE)
+add_hashes = partial(execute_range, _INSERT_HASHES, type=SUBMIT_MESSAGE)
 
 
 def _first_fee() -> int | None:
@@ -88,10 +81,10 @@ def _first_fee() -> int | None:
     return first
 
 
-def _needs_hashes() -> bool:
-    return Persist().transaction_hash and _first_fee() is not None
-
-
 HASHES = Backfill(
-    name="message_hashes", table="contract_log", change=add_hashes, oldest=_first_fee, is_needed=_needs_hashes
+    name="message_hashes",
+    table="contract_log",
+    change=add_hashes,
+    oldest=_first_fee,
+    is_needed=lambda: Persist().transaction_hash and _first_fee() is not None,
 )

@@ -25,9 +25,7 @@ class RecordFileAdmin(ReadOnlyAdmin):
     related = (
         Related(
             Transaction,
-            lambda block: {
-                "consensus_timestamp": f"{block.consensus_start}..{block.consensus_end}",
-            },
+            lambda block: {"consensus_timestamp": f"{block.consensus_start}..{block.consensus_end}"},
             limit=25,
         ),
         Related(SidecarFile, join_on("consensus_end")),

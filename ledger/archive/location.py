@@ -50,7 +50,6 @@ def sidecar_path(account_id: int, name: str) -> str:
 
 
 def block_path(network_folder: str, number: int) -> str:
-    """Return the path of a block below the folder of its network."""
     return f"{network_folder}/{block_names.in_bucket(number)}"
 
 

@@ -3,6 +3,8 @@
 An account keeps the rewards of its last 365 periods. Older releases valued those it lost by its last stake.
 """
 
+from functools import partial
+
 from ledger.ingest.rows.persist import Persist
 from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, KeyRange, execute_range
@@ -54,10 +56,6 @@ def value_long_stakes(keys: KeyRange) -> int:
     return execute_range(_LONG_STAKES, keys, last=last)
 
 
-def clear_deleted_nodes(keys: KeyRange) -> int:
-    return execute_range(_DELETED_NODES, keys)
-
-
 def _highest_account() -> int | None:
     highest: int | None = statements.value("select max(id) from entity_stake")
     return highest
@@ -76,6 +74,6 @@ DELETED_NODES = Backfill(
     table="entity_stake",
     key="id",
     newest=_highest_account,
-    change=clear_deleted_nodes,
+    change=partial(execute_range, _DELETED_NODES),
     is_needed=lambda: Persist().pending_reward,
 )

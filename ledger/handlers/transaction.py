@@ -136,12 +136,7 @@ def transaction_hash(item: RecordItem, batch: Batch) -> None:
     if len(digest) not in (HASH_LENGTH, FULL_HASH_LENGTH):
         return
     batch.rows_for(TransactionHash).append(
-        (
-            item.consensus_timestamp,
-            digest[:HASH_LENGTH],
-            item.payer_account_id,
-            digest[HASH_LENGTH:] or None,
-        )
+        (item.consensus_timestamp, digest[:HASH_LENGTH], item.payer_account_id, digest[HASH_LENGTH:] or None)
     )
 
 

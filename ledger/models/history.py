@@ -26,11 +26,7 @@ def history_of(
         indexes.append(Index(*key, f"{_VALIDITY}__startswith", name=by_start))
     if by_range:
         indexes.append(GistIndex(fields=[_VALIDITY], name=f"{table}__{_VALIDITY}"))
-    options = {
-        "db_table": table,
-        "verbose_name_plural": table.replace("_", " "),
-        "indexes": indexes,
-    }
+    options = {"db_table": table, "verbose_name_plural": table.replace("_", " "), "indexes": indexes}
     columns = {field.name: _column(field) for field in model._meta.local_concrete_fields}
     return type(
         f"{model.__name__}History",

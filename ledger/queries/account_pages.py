@@ -4,7 +4,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.reading.sql import (
+    MAX_INT64,
+    MIN_INT64,
+    NOTHING,
+    Comparison,
+    Row,
+    Where,
+    compare,
+    fetch,
+    fetch_one,
+)
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
@@ -17,7 +27,6 @@ IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 UNINDEXED_BALANCE = "(balance + 0)"
 
 _BALANCE_INDEX = "entity__balance"
-_ALL = Where()
 
 
 class Filters(NamedTuple):
@@ -134,7 +143,7 @@ def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     return fetch(f"select {columns} from ({page}) e {joins} {order}", query.where.values * 2)
 
 
-def min_max(table: str, column: str, where: Where = _ALL) -> tuple[int, int] | None:
+def min_max(table: str, column: str, where: Where = NOTHING) -> tuple[int, int] | None:
     """Return the smallest and the largest value of a column, which an index begins with; None of no rows."""
     row = fetch_one(f"select min({column}), max({column}) from {table} {where.sql}", where.values)
     return None if row is None or row[0] is None else (row[0], row[1])

@@ -8,10 +8,10 @@ quiet account by its transfers.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream
+from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import and_months
-from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
+from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, NOTHING, Comparison, Where, compare, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mirror.core.db.partitions.reading import and_months, month_conditions
-from mirror.core.db.reading.sql import MAX_INT64, Where
+from mirror.core.db.reading.sql import MAX_INT64, NOTHING, Where
 from mirror.core.db.sql.bounds import Bounds
 
 TRANSACTION = "transaction t"
 
-NOTHING = Where()
 
 # A step looks at so many rows of each value at least: to find where they end costs as much as reading a few.
 _MIN_ROWS_PER_VALUE = 8

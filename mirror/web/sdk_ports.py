@@ -91,10 +91,7 @@ async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         # The web server is about to start, or to start again.
         writer.close()
         return
-    copying = [
-        asyncio.create_task(_copy(reader, to_server)),
-        asyncio.create_task(_copy(from_server, writer)),
-    ]
+    copying = [asyncio.create_task(_copy(reader, to_server)), asyncio.create_task(_copy(from_server, writer))]
     try:
         await asyncio.wait(copying, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -103,13 +103,7 @@ class Schedule:
             raise ValueError("a schedule of fees without entries")
 
     def estimate(
-        self,
-        body: Any,
-        *,
-        size: int,
-        signatures: int,
-        state: State = None,
-        busy: int = 0,
+        self, body: Any, *, size: int, signatures: int, state: State = None, busy: int = 0
     ) -> Estimate:
         """Return the fee of a TransactionBody. `size` is that of the whole transaction, in bytes.
 

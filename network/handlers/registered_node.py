@@ -81,10 +81,7 @@ def registered_node_delete(item: RecordItem, batch: Batch) -> None:
 def _endpoints(endpoints: Any) -> dict[str, Any]:
     """Return the columns `service_endpoints` and `type`, which has each of their kinds once, in order."""
     kinds = {_kind(endpoint).value for endpoint in endpoints}
-    return {
-        "service_endpoints": [_endpoint(endpoint) for endpoint in endpoints],
-        "type": sorted(kinds),
-    }
+    return {"service_endpoints": [_endpoint(endpoint) for endpoint in endpoints], "type": sorted(kinds)}
 
 
 def _address(packed: bytes) -> str:

@@ -23,15 +23,7 @@ from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
 from mirror.core.rest.parameters.query_string import Texts
 from mirror.core.values import entity_id, timestamp
-from mirror.core.values.json_types import (
-    Base64,
-    DecimalText,
-    EntityId,
-    Int64,
-    KeyJson,
-    Timestamp,
-    page_type,
-)
+from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, KeyJson, Timestamp, page_type
 from mirror.core.values.keys import key_json
 from tokens.queries import tokens as queries
 from tokens.queries.tokens import ListedToken, Selection

@@ -10,14 +10,7 @@ from ledger.stream.record.item import RecordItem
 from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
-from tokens.handlers.relationship import (
-    FROZEN,
-    GRANTED,
-    NOT_APPLICABLE,
-    REVOKED,
-    UNFROZEN,
-    association,
-)
+from tokens.handlers.relationship import FROZEN, GRANTED, NOT_APPLICABLE, REVOKED, UNFROZEN, association
 from tokens.models import Token, TokenAccount
 
 # Tokens have metadata (HIP-646, HIP-657) in records from this HAPI version on.

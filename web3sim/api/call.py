@@ -16,13 +16,7 @@ from django.http import HttpRequest, HttpResponse
 
 from mirror.core import config, logs
 from mirror.core.metrics import simulation
-from mirror.core.rest.answers.errors import (
-    BadRequest,
-    TooManyRequests,
-    Unavailable,
-    WrongMethod,
-    to_failure,
-)
+from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, to_failure
 from mirror.core.rest.answers.views import PostedBody
 from mirror.core.rest.parameters.bodies import read_body
 from mirror.core.rest.parameters.parameter_set import NoParameters

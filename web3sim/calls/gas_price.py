@@ -5,11 +5,7 @@ A version that can't be decoded is skipped.
 """
 
 from ledger.queries import system_files
-from ledger.queries.fee_schedules import (
-    gas_of_schedule,
-    rate_in_force,
-    schedule_in_force,
-)
+from ledger.queries.fee_schedules import gas_of_schedule, rate_in_force, schedule_in_force
 from mirror.core import config
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet

@@ -106,7 +106,6 @@ def get_account(ledger: Overlay, account_id: int) -> Entity | None:
 def associated(
     ledger: Overlay, token: Token, account_id: int, code: str = "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
 ) -> Relationship:
-    """Return the relationship of an account with a token."""
     return required(ledger.relationship(token, account_id), code)
 
 

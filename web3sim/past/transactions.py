@@ -147,10 +147,7 @@ def _read(reading: Reading, condition: str, values: Values) -> list[PastTransact
             on e.consensus_timestamp = t.consensus_timestamp and e.payer_account_id = t.payer_account_id
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
         """,
-        (
-            [past.consensus_timestamp for past in results],
-            sorted({past.payer_account_id for past in results}),
-        ),
+        ([past.consensus_timestamp for past in results], sorted({past.payer_account_id for past in results})),
     )
     by_timestamp = {time: (number, _ethereum(wrapped)) for time, number, *wrapped in payer_rows}
     return [

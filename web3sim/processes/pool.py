@@ -164,7 +164,6 @@ class Pool:
             self._wake_next()
 
     def close(self) -> None:
-        """End all processes."""
         self._closed.set()
         # It ends the others with it; the threads of busy ones release them.
         self._starter.close()

@@ -126,7 +126,6 @@ class Caches:
 
 @cache
 def caches() -> Caches:
-    """Return the caches of this process."""
     return Caches()
 
 

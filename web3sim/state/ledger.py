@@ -151,7 +151,6 @@ class LedgerState:
         return entity if entity.own_address in (None, address) else None
 
     def account_id_at(self, address: Address) -> int | None:
-        """The id of the account or contract at an address."""
         entity = self.entity_at(address)
         return None if entity is None or entity.type not in _ACCOUNTS else entity.id
 
@@ -199,7 +198,6 @@ class LedgerState:
     # TOKENS
 
     def token_at(self, address: Address) -> Token | None:
-        """The token at an address."""
         entity = self.entity_at(address)
         return None if entity is None or entity.type != AccountKind.TOKEN.name else self.token(entity.id)
 

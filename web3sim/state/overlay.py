@@ -92,7 +92,6 @@ class Overlay:
         return self._add_contract(address)
 
     def account_at(self, address: Address) -> Entity | None:
-        """The account or contract at an address."""
         entity = self.entity_at(address)
         return entity if entity is not None and entity.type in ("ACCOUNT", "CONTRACT") else None
 

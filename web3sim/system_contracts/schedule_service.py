@@ -78,11 +78,7 @@ def _call_on_signature(invocation: Invocation, to: Address, payer: Address, *ter
 
 
 def _call_with_payer(
-    invocation: Invocation,
-    to: Address,
-    payer_address: Address,
-    *terms: Any,
-    waits: bool = True,
+    invocation: Invocation, to: Address, payer_address: Address, *terms: Any, waits: bool = True
 ) -> Address:
     """`terms` are the seconds of the expiry, gas, value and data of the call."""
     payer = invocation.ledger.account_at(payer_address)

@@ -7,16 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_node.assembly import (
-    BlockNodeFailure,
-    BlockNodeStall,
-    Limits,
-)
-from ledger.stream.source.block_node.client import (
-    BlockNode,
-    BlockNodeClient,
-    Subscription,
-)
+from ledger.stream.source.block_node.assembly import BlockNodeFailure, BlockNodeStall, Limits
+from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Subscription
 from ledger.stream.source.block_node.scheduler import (
     STALL_SECONDS,
     LatencyMeter,
@@ -48,11 +40,7 @@ class BlockNodeSource:
     """Blocks of one block node after another, as the scheduler chooses them."""
 
     def __init__(
-        self,
-        nodes: Callable[[], list[BlockNode]],
-        rules: Rules,
-        limits: Limits,
-        measuring: Measuring,
+        self, nodes: Callable[[], list[BlockNode]], rules: Rules, limits: Limits, measuring: Measuring
     ) -> None:
         self.location = "block nodes"
         self._limits, self._measuring = limits, measuring

@@ -2,12 +2,7 @@
 
 from ledger.archive.location import RECORDS, SIGNATURES
 from ledger.stream.source.balances import BalanceDownload, BalanceLayout
-from ledger.stream.source.configured import (
-    SCHEMES,
-    stream_bucket,
-    stream_layout,
-    stream_location,
-)
+from ledger.stream.source.configured import SCHEMES, stream_bucket, stream_layout, stream_location
 from ledger.stream.source.download import Download, Layout
 from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
 from mirror.core import config

@@ -11,7 +11,7 @@ from ledger.ingest.errors import IngestError, RecoverableError
 from ledger.ingest.filters import InvalidFilter, Selection
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.log_blooms import complete_blooms
-from ledger.ingest.rows.registry import entity_of, essential_steps, genesis_work, load_handlers, steps
+from ledger.ingest.rows.registry import GENESIS, entity_of, essential_steps, load_handlers, steps
 from ledger.stream.block import block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record.item import RecordItem
@@ -62,7 +62,7 @@ class FileRows:
         if not file.ordered and file.version < block_file.VERSION:
             _warn_unordered(batch, file)
         if file.genesis:
-            for work in genesis_work():
+            for work in GENESIS:
                 work(file.genesis, file.consensus_start, batch)
         items = self._selection.in_date_range(file.items)
         for item in items:

@@ -54,8 +54,10 @@ _entity_of: dict[int, EntityOfItem] = {}
 _on_success: Handlers = {}
 _on_failure: Handlers = {}
 _every: list[tuple[Order, ItemHandler]] = []
-_start: list[StartWork] = []
-_genesis: list[GenesisWork] = []
+#: Done in one database transaction when a run begins.
+START: list[StartWork] = []
+#: Adds the rows of a GenesisState as of a time (ns).
+GENESIS: list[GenesisWork] = []
 
 
 def names_entity(*names: str) -> Callable[[EntityOfItem], EntityOfItem]:
@@ -101,23 +103,13 @@ def every_item(order: Order) -> Callable[[ItemHandler], ItemHandler]:
 
 
 def at_genesis(function: GenesisWork) -> GenesisWork:
-    _genesis.append(function)
+    GENESIS.append(function)
     return function
-
-
-def genesis_work() -> list[GenesisWork]:
-    """Return what adds the rows of a GenesisState as of a time (ns)."""
-    return _genesis
 
 
 def at_start(function: StartWork) -> StartWork:
-    _start.append(function)
+    START.append(function)
     return function
-
-
-def start_work() -> list[StartWork]:
-    """Return the work to do in one database transaction when a run begins."""
-    return _start
 
 
 def entity_of(item: RecordItem, batch: "Batch") -> int:

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from ledger.ingest import loaded_ranges, stored_network
 from ledger.ingest.errors import TableSwapRequested
-from ledger.ingest.rows.registry import start_work
+from ledger.ingest.rows.registry import START
 from ledger.ingest.stages.build import FileBatch, LoadedFile
 from mirror.core import logs
 from mirror.core.config import clock
@@ -50,7 +50,7 @@ def _begin_run() -> int:
     """Do what is due before a run, and return the number of the table of blocks."""
     with transaction.atomic(), connection.cursor() as cursor:
         stored_network.remember()
-        for work in start_work():
+        for work in START:
             work(cursor)
         cursor.execute(_TABLE)
         return int(cursor.fetchone()[0])

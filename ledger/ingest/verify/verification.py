@@ -230,7 +230,6 @@ class Verification:
             self._compare_files(run)
 
     def _add_not_loaded(self, file: RecordFile) -> None:
-        """Add a file to those that are not loaded."""
         gaps = self.checked.not_loaded
         lacking = file.consensus_end > self._loaded.intervals[0].end
         if self._after_gap and gaps[-1].lacking == lacking:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ledger.queries.transaction_sides import TIMES
-from ledger.queries.transaction_streams import NOTHING, TRANSACTION, Side, Sql, Stream, Window, concat
+from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream, Window, concat
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.core.db.partitions.reading import and_months
-from mirror.core.db.reading.sql import Where, fetch
+from mirror.core.db.reading.sql import NOTHING, Where, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 

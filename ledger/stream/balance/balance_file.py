@@ -28,7 +28,6 @@ from mirror.core.values.hashes import sha384
 # Of what a network holds in hbars, all accounts together (tinybars).
 TOTAL_TINYBARS = 50_000_000_000 * 100_000_000
 
-_CURE = "Fetch it again, or from another node."
 # The head of a text in version 1 is not longer.
 _HEAD_LINES = 10
 _VERSION_2 = re.compile(rb"# version:2", re.IGNORECASE)

@@ -27,14 +27,6 @@ def execute_range(statement: str, keys: KeyRange, **values: Any) -> int:
         return int(cursor.rowcount)
 
 
-def _always() -> bool:
-    return True
-
-
-def _no_lower_end() -> int | None:
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Backfill:
     """A backfill that goes through a table by a key, which has an index.
@@ -50,8 +42,8 @@ class Backfill:
     key: str = "consensus_timestamp"
     first: str = ""
     change: Callable[[KeyRange], int]
-    is_needed: Callable[[], bool] = _always
-    oldest: Callable[[], int | None] = _no_lower_end
+    is_needed: Callable[[], bool] = lambda: True
+    oldest: Callable[[], int | None] = lambda: None
     newest: Callable[[], int | None] | None = None
 
 

@@ -5,20 +5,15 @@ A module takes its logger from here and names what happened: `log.warning("datab
 means. A test compares that page with the code.
 """
 
-import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 
-if "rich" in sys.modules:
-    import structlog
-else:
-    # structlog would load rich for tracebacks that are not used here: 3 MB in each process.
-    sys.modules["rich"] = None  # type: ignore[assignment]
-    import structlog
+from mirror.core.imports import import_without
 
-    del sys.modules["rich"]
-
-from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, filter_by_level
+# It would load rich for tracebacks that are not used here: 3 MB in each process.
+import_without("structlog", "rich")
+import structlog  # noqa: E402
+from structlog.stdlib import BoundLogger, LoggerFactory, ProcessorFormatter, filter_by_level  # noqa: E402
 
 #: Prints a line for the operator.
 Echo = Callable[[str], None]

@@ -44,12 +44,7 @@ class BlockNodeServer:
     """
 
     def __init__(
-        self,
-        port: int = 0,
-        *,
-        folder: BlockFolder | None = None,
-        streams: int = _STREAMS,
-        named_by: str = "",
+        self, port: int = 0, *, folder: BlockFolder | None = None, streams: int = _STREAMS, named_by: str = ""
     ) -> None:
         """Serve at most `streams` clients at once; `named_by` says by what an operator names the port.
 

@@ -32,9 +32,4 @@ class Command(NodeCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["block_node"] and not options["live"]:
             raise UsageError("--block-node says how the demo network goes on: it needs --live.")
-        node.up(
-            self.echo,
-            live=options["live"],
-            block_node=options["block_node"],
-            sdk=options["sdk_ports"],
-        )
+        node.up(self.echo, live=options["live"], block_node=options["block_node"], sdk=options["sdk_ports"])

@@ -21,12 +21,15 @@ from pathlib import Path
 
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
+from mirror.core.values.human_readable import byte_size
 from mirror.node.postgres import replication
 from mirror.node.postgres.installation import PORT, ServerPaths, wheel_folder
 
 DATABASE = ROLE = "mirror_node"
 #: The role that only reads, if there is one: see mirror.node.start.reader_role.
 READER = "mirror_reader"
+#: What a new database takes, with a demo network of hours.
+NEW_BYTES = 200 << 20
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
 
 # For a small node, all of which stays below 500 MB. The API's plans are short, so compiling them (jit) and
@@ -118,6 +121,11 @@ def create(paths: ServerPaths, programs: Path, *, sync: bool = True) -> None:
     unfinished = paths.home / "data-unfinished"
     if unfinished.exists():
         shutil.rmtree(unfinished)
+    if (free := shutil.disk_usage(paths.home).free) < NEW_BYTES:
+        raise ServerError(
+            f"The disk that holds {paths.home} has {byte_size(free)} free, and a new database needs "
+            f"{byte_size(NEW_BYTES)}: free some space and start again."
+        )
     paths.account.make_folder(unfinished)
     initdb = [str(programs / "initdb"), f"--pgdata={unfinished}", "--username=postgres", "--auth=peer"]
     initdb += ["--encoding=UTF8", "--data-checksums", "--no-instructions", *_LOCALE]
@@ -181,7 +189,8 @@ def is_of_full_disk(output: str) -> bool:
 
 
 def full_disk(paths: ServerPaths) -> str:
-    return f"The disk that holds {paths.home} is full: free some space and start again."
+    free = byte_size(shutil.disk_usage(paths.home).free)
+    return f"The disk that holds {paths.home} is full ({free} free): free some space and start again."
 
 
 def _run(paths: ServerPaths, command: Sequence[str], text: str = "") -> None:

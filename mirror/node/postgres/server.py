@@ -134,7 +134,7 @@ class Server:
 
     def check_disk(self) -> None:
         """Raise ServerError if the server has logged in this use that its disk is full."""
-        if self.paths.log.exists() and cluster.is_of_full_disk(self._log_from(self._log_start)):
+        if cluster.is_of_full_disk(self._log_from(self._log_start)):
             raise ServerError(cluster.full_disk(self.paths))
 
     # START
@@ -227,7 +227,7 @@ class Server:
         if pid is None:
             self._reap()
             return
-        os.kill(pid, signal.SIGINT)
+        self._signal_stop(pid)
         for seconds, is_due in _waiting():
             if not self.alive():
                 break
@@ -237,8 +237,16 @@ class Server:
                     f"its log is {self.paths.log}."
                 )
             if is_due:
+                self._signal_stop(pid)
                 self._echo(f"Waiting for PostgreSQL to write everything out ({seconds:.0f} s so far).")
         self._reap()
+
+    def _signal_stop(self, pid: int) -> None:
+        """Stop in order, or at once after a crash, as PostgreSQL 18 hangs if recovery has not yet begun."""
+        log = self._log_from(self._log_start)
+        is_recovering = log.rfind("; reinitializing") > log.rfind("ready to accept connections")
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGQUIT if is_recovering else signal.SIGINT)
 
     def _abort_start(self) -> None:
         """End a server that is starting and is no longer needed."""
@@ -298,9 +306,13 @@ class Server:
         return self.paths.log.stat().st_size if self.paths.log.exists() else 0
 
     def _log_from(self, start: int) -> str:
+        """Return what the log has from `start` on, the last 1 MB of it."""
+        if not self.paths.log.exists():
+            return ""
+        begin = max(start, self._log_size() - 1_000_000)
         with self.paths.log.open("rb") as log:
-            log.seek(start)
-            return log.read(1_000_000).decode(errors="replace")
+            log.seek(begin)
+            return log.read().decode(errors="replace")
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

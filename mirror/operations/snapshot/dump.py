@@ -41,12 +41,7 @@ _RANGES = """
 
 
 def save(
-    folder: Path,
-    echo: Echo,
-    stopping: threading.Event,
-    *,
-    jobs: int,
-    entities: frozenset[int] = frozenset(),
+    folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, entities: frozenset[int] = frozenset()
 ) -> Manifest:
     """Write a snapshot into a folder, or resume one; return its manifest.
 

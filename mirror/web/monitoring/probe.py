@@ -29,12 +29,7 @@ class ProbeResult:
 
     @property
     def json(self) -> dict[str, Any]:
-        return {
-            "url": self.url,
-            "answers": self.answers,
-            "ready": self.ready,
-            "reasons": list(self.reasons),
-        }
+        return {"url": self.url, "answers": self.answers, "ready": self.ready, "reasons": list(self.reasons)}
 
 
 def probe() -> ProbeResult:

@@ -43,7 +43,6 @@ class Block(NamedTuple):
 
 
 def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
-    """Return the block that begins at a position."""
     functions: list[Function] = []
     price = min_stack = height = growth = count = 0
     ending: int | None = op.JUMPDEST

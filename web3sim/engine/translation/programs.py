@@ -206,7 +206,6 @@ class Programs:
         self.weight += weight
 
     def _evict_oldest(self) -> None:
-        """Forget the oldest."""
         self._evict(self.entries.popitem(last=False)[1])
 
     def _evict(self, program: Program) -> None:

@@ -73,10 +73,7 @@ def read_recorded(transactions: Sequence[PastTransaction], reading: Reading) -> 
 
 
 def _contract_ids(
-    logs: Sequence[Row],
-    changes: Sequence[Row],
-    actions: Sequence[Row],
-    created: Mapping[int, Iterable[int]],
+    logs: Sequence[Row], changes: Sequence[Row], actions: Sequence[Row], created: Mapping[int, Iterable[int]]
 ) -> Iterable[int]:
     yield from (row[1] for row in logs)
     yield from (row[1] for row in changes)

@@ -11,14 +11,7 @@ from mirror.core.db.reading.sql import Row
 from mirror.core.values.ethereum import stripped
 from web3sim.engine.interface import Address
 from web3sim.state.tables.historical import REACH, SERIALS_HELD, HistoricalTables
-from web3sim.state.tables.rows import (
-    ENTITY_COLUMNS,
-    Entities,
-    Relationship,
-    SlotKey,
-    Token,
-    entities_of,
-)
+from web3sim.state.tables.rows import ENTITY_COLUMNS, Entities, Relationship, SlotKey, Token, entities_of
 
 # Where they stand in ENTITY_COLUMNS.
 _ID, _TYPE, _BALANCE, _CREATED = 0, 1, 4, -1

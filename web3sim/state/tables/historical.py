@@ -216,7 +216,6 @@ class HistoricalTables(CurrentTables):
         )
 
     def _nft_count(self, token: Token) -> int:
-        """Return the number of serials of a token."""
         # Indexes: the primary key of nft (token_id, serial_number), and the one of its history.
         serial = self.version("nft", "deleted", "token_id = %(token)s and serial_number = n.serial_number")
         return self._number(

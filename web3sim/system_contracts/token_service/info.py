@@ -64,7 +64,6 @@ def ledger_id() -> str:
 
 
 def token_info(ledger: Overlay, token: Token) -> tuple[Any, ...]:
-    """Return a TokenInfo."""
     supply, fees = ledger.total_supply(token), ledger.custom_fees(token.id)
     return info_struct(ledger, token, supply, fees, deleted=ledger.token(token.id) is None)
 
@@ -89,7 +88,6 @@ def info_struct(
 
 
 def no_token_info() -> tuple[Any, ...]:
-    """Return the TokenInfo of an unknown token."""
     keys = [(bit, NO_KEY) for bit in KEY_COLUMNS]
     struct = ("", "", ZERO_ADDRESS, "", False, 0, False, keys, _NO_EXPIRY)
     return (struct, 0, False, False, False, [], [], [], ledger_id())

@@ -28,18 +28,13 @@ volumes:
     emptyDir: {}
 {{- end }}
 
-{{/* What all containers have in common. */}}
+{{/* What all containers have in common. A template may add variables, as `env` comes last. */}}
 {{- define "container" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 envFrom:
   - secretRef:
       name: {{ .Values.secretName }}
-env:
-  {{- range $name, $value := .Values.settings }}
-  - name: {{ $name }}
-    value: {{ $value | quote }}
-  {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
@@ -50,4 +45,9 @@ volumeMounts:
     mountPath: /data
   - name: tmp
     mountPath: /tmp
+env:
+  {{- range $name, $value := .Values.settings }}
+  - name: {{ $name }}
+    value: {{ $value | quote }}
+  {{- end }}
 {{- end }}

@@ -17,15 +17,7 @@ from ledger.proofs.threshold import threshold
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity, WrongSignature
 from ledger.stream.block.names import BLOCK_VERSION
 from ledger.stream.block.signature import signed_root
-from ledger.stream.block.tree import (
-    PREFIXED_SINCE,
-    SINGLE,
-    Section,
-    Sibling,
-    climb,
-    leaf_of,
-    steps_above,
-)
+from ledger.stream.block.tree import PREFIXED_SINCE, SINGLE, Section, Sibling, climb, leaf_of, steps_above
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import BlockProof, DecodeError

@@ -32,10 +32,6 @@ _BINARY = pq.Format.BINARY
 _POLL_SECONDS = 0.5
 
 
-def _never() -> bool:
-    return False
-
-
 class _Statement:
     """A statement prepared for values of certain types."""
 
@@ -57,7 +53,7 @@ class PreparedStatements:
     def __init__(
         self, cursor: psycopg.Cursor[Any], is_gone: Callable[[], bool] | None = None, first: str = ""
     ) -> None:
-        self._cursor, self._is_gone = cursor, is_gone or _never
+        self._cursor, self._is_gone = cursor, is_gone or (lambda: False)
         self._connection = cursor.connection.pgconn
         self._first = first
         #: The rows of `first` that came with those of the last statement.

@@ -84,6 +84,10 @@ class Where(NamedTuple):
         return "".join(f" and {condition}" for condition in self.conditions)
 
 
+#: No condition.
+NOTHING = Where()
+
+
 def compare(column: str, comparisons: Iterable[Comparison], *, any_equal: bool = True) -> Where:
     """Return the SQL of comparisons of one column; unless `any_equal` is off, one equality has to hold."""
     equal = [value for operator, value in comparisons if operator == "eq"] if any_equal else []

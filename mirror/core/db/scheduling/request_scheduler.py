@@ -372,7 +372,6 @@ def work_without_lease() -> None:
 
 
 def is_without_lease() -> bool:
-    """Return whether this thread works without a lease."""
     return _local.is_without_lease
 
 

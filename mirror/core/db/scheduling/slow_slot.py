@@ -30,7 +30,6 @@ class SlowRequestSlot:
         self._next, self._used = (os.open(f"/proc/self/fd/{file}", os.O_RDWR) for file in shared)
 
     def acquire(self) -> None:
-        """Wait for it."""
         fcntl.flock(self._next, fcntl.LOCK_EX)
         try:
             fcntl.flock(self._used, fcntl.LOCK_EX)

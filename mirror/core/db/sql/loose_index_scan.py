@@ -1,14 +1,12 @@
 """The different values of a column, found by skipping along an index from each one to the next."""
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Where, fetch
+from mirror.core.db.reading.sql import NOTHING, Where, fetch
 from mirror.core.db.sql.bounds import Bounds
-
-_ALL = Where()
 
 
 def distinct_values(
-    table: str, column: str, bounds: Bounds, limit: int, *, where: Where = _ALL
+    table: str, column: str, bounds: Bounds, limit: int, *, where: Where = NOTHING
 ) -> list[int] | None:
     """Return the different values of a column in a range; None if there are more than `limit`.
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from mirror.core.db.reading.sql import Where
+from mirror.core.db.reading.sql import NOTHING, Where
 
 
 class Query(NamedTuple):
@@ -11,7 +11,7 @@ class Query(NamedTuple):
     Each parameter of a request narrows it; a function of a `queries` module makes the statement.
     """
 
-    where: Where = Where()
+    where: Where = NOTHING
     descending: bool = False
     limit: int = 0
 

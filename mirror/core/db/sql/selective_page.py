@@ -6,7 +6,7 @@ soon. Which way it is shows while the first one is taken: it ends after `MAX_ROW
 """
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Row, Where, fetch
+from mirror.core.db.reading.sql import NOTHING, Row, Where, fetch
 from mirror.core.db.sql.built_indexes import usable_indexes
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
@@ -14,11 +14,9 @@ from mirror.core.db.sql.query import Query
 #: The most rows that are few.
 MAX_ROWS = 5000
 
-_ALL = Where()
-
 
 def selective_page(
-    candidates: Statement, page: Statement, query: Query, *, index: str = "", where: Where = _ALL
+    candidates: Statement, page: Statement, query: Query, *, index: str = "", where: Where = NOTHING
 ) -> list[Row] | None:
     """Return a page of the candidates in the order of its first column; None if they are not few.
 

@@ -231,11 +231,6 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
 # Answers to failures outside of the views, most of them Django's own error handlers.
 
 
-def before_view(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Answer an exception raised before the view."""
-    return page(to_failure(error, request))
-
-
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return page(NotFound())
 

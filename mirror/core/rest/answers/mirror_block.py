@@ -72,7 +72,7 @@ def _answered_since(
     try:
         requirement = block_requirement.begin(since)
     except _NOT_READ as error:
-        return errors.before_view(error, request), NO_BLOCK, False
+        return errors.page(errors.to_failure(error, request)), NO_BLOCK, False
     response = answer(request)
     try:
         newest = block_requirement.newest(requirement)

@@ -150,7 +150,6 @@ class ReadView(GenericViewSet[Any]):
         return "timestamp" if "timestamp" in names else next(iter(self.paging), "")
 
     def failed(self, failure: Failure) -> Response:
-        """Answer a request that failed."""
         if isinstance(failure, WrongMethod):
             failure = NotFound()
         return ApiResponse(classic_envelope(failure), failure.status)

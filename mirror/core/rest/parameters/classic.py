@@ -255,9 +255,7 @@ class Limit(Parameter[int]):
     by_user: ClassVar[bool] = True
 
     def __init__(
-        self,
-        default: str = "rest.response.limit.default",
-        most: str = "rest.response.limit.max",
+        self, default: str = "rest.response.limit.default", most: str = "rest.response.limit.max"
     ) -> None:
         super().__init__("limit", operators=ALL, help="The number of rows of a page.")
         self.default, self.most = default, most

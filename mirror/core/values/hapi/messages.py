@@ -4,26 +4,16 @@ Importing the SDK itself would start its network client, so a bare package of th
 A generated module below it is loaded with the first use of one of its classes. No other module imports them.
 """
 
-import sys
 from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 from google.protobuf.message import DecodeError as DecodeError
 
+from mirror.core.imports import add_bare_package
 from mirror.core.values.hapi import wire
 
 SDK = "hiero_sdk_python"
-
-if SDK not in sys.modules:
-    _spec = find_spec(SDK)
-    if _spec is None or not _spec.submodule_search_locations:
-        raise ImportError("the package hiero-sdk-python is missing: install requirements.txt")
-    _package = ModuleType(SDK)
-    _package.__path__ = list(_spec.submodule_search_locations)
-    _package.__spec__ = _spec
-    sys.modules[SDK] = _package
+add_bare_package(SDK, __file__)
 
 # Generated module below `hapi` -> the names of its classes.
 _CLASSES = {

@@ -1,6 +1,7 @@
 """Faults around a command, each reported in one sentence and never by a traceback."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -186,22 +187,45 @@ def test_serve_may_be_stopped_early(node: Node, moment: Callable[[Node], bool]) 
     assert node.processes() == []
 
 
-@pytest.mark.parametrize("size", ["20m", "90m"])
-def test_full_disk_ends_a_command_with_one_sentence(node: Node, size: str) -> None:
+@pytest.fixture
+def small_disk(node: Node) -> Iterator[Path]:
     disk = node.folder / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=220m,mode=755", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this user may not mount a small disk")
-    try:
-        done = node.run("up", SVC_MIRROR_DATA=str(disk / "node"), SVC_MIRROR_DEMO_BLOCKS="2000")
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def fill(disk: Path, leave: int) -> None:
+    with (disk / "other").open("wb") as other:
+        os.posix_fallocate(other.fileno(), 0, shutil.disk_usage(disk).free - leave)
+
+
+def test_new_database_needs_room(node: Node, small_disk: Path) -> None:
+    fill(small_disk, leave=70 << 20)
+
+    done = node.run("up", SVC_MIRROR_DATA=str(small_disk / "node"))
 
     assert done.returncode == 1
-    assert "Traceback" not in done.stderr + done.stdout
-    assert done.stderr.count("\n") == 1
-    assert " is full: " in done.stderr or "No space left on device" in done.stderr
+    assert done.stderr == (
+        f"The disk that holds {small_disk}/node/postgres has 70.0 MB free, and a new database needs "
+        "200.0 MB: free some space and start again.\n"
+    )
+
+
+@pytest.mark.parametrize("step", ["Creating or updating the tables.", "Making a demo network"])
+def test_disk_that_fills_ends_a_command_with_one_sentence(node: Node, small_disk: Path, step: str) -> None:
+    node.begin("up", SVC_MIRROR_DATA=str(small_disk / "node"), SVC_MIRROR_DEMO_BLOCKS="2000")
+    node.wait_for(lambda: step in node.said)
+    fill(small_disk, leave=2 << 20)
+
+    assert node.ended() == 1
+    last = node.said.splitlines()[-1]
+    assert " is full (" in last or "No space left on device" in last
+    assert "Traceback" not in node.said and "did not stop" not in node.said
+    assert node.processes() == []
 
 
 def test_time_that_is_none_is_wrong_use(tables: None, data_folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The node's own PostgreSQL, with real processes."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -110,6 +111,19 @@ def test_what_was_committed_survives_the_kill_of_every_process(data_folder):
     with again.in_use(), connect(again) as connection:
         assert connection.execute("select number from kept").fetchall() == [(7,)]
     assert "automatic recovery in progress" in again.paths.log.read_text()
+
+
+def test_server_can_be_stopped_between_a_crash_and_its_recovery(data_folder):
+    # With fsync, PostgreSQL first syncs all its files, which leaves time.
+    with Server(server_paths(data_folder)).in_use() as server:
+        connection = connect(server)
+        connection.execute("create table kept as select 7 as number")
+        os.kill(connection.info.backend_pid, signal.SIGKILL)
+        wait_until(lambda: "; reinitializing" in server.paths.log.read_text())
+    assert server.pids() == []
+
+    with server_of(data_folder).in_use() as again, connect(again) as connection:
+        assert connection.execute("select number from kept").fetchall() == [(7,)]
 
 
 def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
@@ -289,9 +303,12 @@ def test_missing_library_is_named(data_folder):
 
 def test_full_disk_is_reported(data_folder):
     at = server_paths(data_folder)
+    at.home.mkdir(parents=True)
     printed = 'FATAL:  could not write to file "pg_wal/xlogtemp.51": No space left on device'
-    assert cluster.explain(at, printed, "stopped while starting") == (
-        f"The disk that holds {at.home} is full: free some space and start again."
+    said = cluster.explain(at, printed, "stopped while starting")
+    free = r"\([\d.]+ [kMGT]B free\)"
+    assert re.fullmatch(
+        rf"The disk that holds {at.home} is full {free}: free some space and start again.", said
     )
 
 
