@@ -275,6 +275,13 @@ def challenge(key: tuple[Any, ...], signature: list[Any]) -> int:
     return int.from_bytes((one + two)[:48], "big") % ORDER
 
 
+def signing_equation(message: bytes, aggregate: G1Point, summed: G2Point) -> tuple[dict[str, G2Point], Any]:
+    """Return the equation of a message, by the sum of its signers' keys; the others prove that sum alone."""
+    seconds = {"message": G2Point.hash_to_curve(message, MESSAGE_TAG), "summed": summed}
+    equation = [(aggregate, 1, "message"), (-G1Point(), 1, "summed")]
+    return seconds, ("it is not a signature of this block", equation)
+
+
 def equations_of(key: tuple[Any, ...], message: bytes, data: bytes) -> tuple[dict[str, G2Point], list[Any]]:
     """Return the equations that remain to be checked, each with what is wrong if it does not hold."""
     slots, total, g0, h0, h1, last_lagrange, weights, keys, vanishing = key
@@ -305,10 +312,9 @@ def equations_of(key: tuple[Any, ...], message: bytes, data: bytes) -> tuple[dic
     # Of the weights the signers' sum is taken away at the last place.
     terms += [(last_lagrange, -r * weight, "h0"), (g0, -value, "h0"), (opening, r, "h0"), (opening, -1, "h1")]
     beside = [(opening_before, before, "h0"), (opening_before, -1, "h1")]
-    seconds = {"h0": h0, "h1": h1, "keys": keys, "vanishing": vanishing, "summed": summed}
-    seconds["message"] = G2Point.hash_to_curve(message, MESSAGE_TAG)
-    return seconds, [
-        ("it is not a signature of this block", [(aggregate, 1, "message"), (-g0, 1, "summed")]),
+    seconds, signing = signing_equation(message, aggregate, summed)
+    return seconds | {"h0": h0, "h1": h1, "keys": keys, "vanishing": vanishing}, [
+        signing,
         (NOT_SUM, [(bitmap, 1, "keys"), (-qz, 1, "vanishing"), (qx, -1, "h1"), (aggregate, -1, "h0")]),
         (NOT_SUM, [(qx, 1, "h1"), (qx_tau, -1, "h0")]),
         (UNPROVED, terms),
