@@ -155,11 +155,6 @@ class BlockTree:
         reserved = root_of([_RESERVED] * 8, prefixed=False)
         return sha384(sha384(block_timestamp) + sha384(root + reserved))
 
-    @property
-    def headers_root(self) -> bytes:
-        """The root of the first list, the sibling of the last of the footer's hashes."""
-        return self.list_roots()[0]
-
 
 def root_of(leaves: Iterable[bytes], *, prefixed: bool = True) -> bytes:
     section = Section(prefixed=prefixed)
