@@ -24,8 +24,12 @@ _PROOF_AT: Final = _KEY_LENGTH + verify_proof.SIGNATURE
 SCHNORR_LENGTH: Final = _PROOF_AT + verify_proof.SCHNORR
 WRAPS_LENGTH: Final = _PROOF_AT + wraps.LENGTH
 
-# A key is proved once, and then recurs until the next address book.
-_KEYS_REMEMBERED = 16
+# Where the signers' sum of signatures is, after the sum of their keys and their weight.
+_SUM: Final = slice(_KEY_LENGTH + 128, _KEY_LENGTH + 320)
+
+# A key is proved once, and then recurs until the next address book; the sum of the signers' keys recurs while
+# the same nodes sign.
+_KEYS_REMEMBERED, _SUMS_REMEMBERED = 16, 64
 
 
 def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[int, int]:
@@ -41,20 +45,38 @@ def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[in
         raise WrongSignature(f"the ledger's id has {len(ledger.ledger_id)} bytes, not {ID_LENGTH}")
     try:
         key = _proved_key(ledger, signature[:_KEY_LENGTH], signature[_PROOF_AT:])
-        _check(key, message, signature[_KEY_LENGTH:_PROOF_AT])
+        _check(key, message, signature)
     except Rejected as error:
         raise WrongSignature(str(error)) from error
     weight = signature[_KEY_LENGTH + 96 : _KEY_LENGTH + 128]
     return int.from_bytes(weight, "little"), key[1]
 
 
-def _check(key: tuple[Any, ...], message: bytes, data: bytes) -> None:
+class _Sum:
+    """A sum of signers' keys with its proof."""
+
+    is_proved = False
+
+
+@lru_cache(maxsize=_SUMS_REMEMBERED)
+def _sum_of(key_and_proof: bytes) -> _Sum:
+    return _Sum()
+
+
+def _check(key: tuple[Any, ...], message: bytes, signature: bytes) -> None:
     """Check all equations at once, each but the first raised to an unpredictable power. Errors: Rejected.
 
     If one does not hold, the product of all is one only by a chance of 1 to 2**128. So a point of the second
-    group is paired once. One by one they take twice as long, but tell what is wrong.
+    group is paired once. One by one they take twice as long, but tell what is wrong. The equations of a sum
+    of keys that is proved are left out.
     """
-    seconds, equations = verify_proof.equations_of(key, message, data)
+    keys = _sum_of(signature[: _SUM.start] + signature[_SUM.stop : _PROOF_AT])
+    if keys.is_proved:
+        aggregate, _, summed = verify_proof.read(signature[_KEY_LENGTH : _SUM.stop], "1n2")
+        seconds, signing = verify_proof.signing_equation(message, aggregate, summed)
+        equations = [signing]
+    else:
+        seconds, equations = verify_proof.equations_of(key, message, signature[_KEY_LENGTH:_PROOF_AT])
     (_, together), *rest = equations
     for _, equation in rest:
         random = 1 + secrets.randbits(128)
@@ -62,6 +84,7 @@ def _check(key: tuple[Any, ...], message: bytes, data: bytes) -> None:
     if not verify_proof.holds(together, seconds):
         for cause, equation in equations:
             require(verify_proof.holds(equation, seconds), cause)
+    keys.is_proved = True
 
 
 @lru_cache(maxsize=_KEYS_REMEMBERED)

@@ -13,7 +13,7 @@ import sys
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +275,13 @@ def challenge(key: tuple[Any, ...], signature: list[Any]) -> int:
     return int.from_bytes((one + two)[:48], "big") % ORDER
 
 
+def signing_equation(message: bytes, aggregate: G1Point, summed: G2Point) -> tuple[dict[str, G2Point], Any]:
+    """Return the equation of a message, by the sum of its signers' keys; the others prove that sum alone."""
+    seconds = {"message": G2Point.hash_to_curve(message, MESSAGE_TAG), "summed": summed}
+    equation = [(aggregate, 1, "message"), (-G1Point(), 1, "summed")]
+    return seconds, ("it is not a signature of this block", equation)
+
+
 def equations_of(key: tuple[Any, ...], message: bytes, data: bytes) -> tuple[dict[str, G2Point], list[Any]]:
     """Return the equations that remain to be checked, each with what is wrong if it does not hold."""
     slots, total, g0, h0, h1, last_lagrange, weights, keys, vanishing = key
@@ -305,10 +312,9 @@ def equations_of(key: tuple[Any, ...], message: bytes, data: bytes) -> tuple[dic
     # Of the weights the signers' sum is taken away at the last place.
     terms += [(last_lagrange, -r * weight, "h0"), (g0, -value, "h0"), (opening, r, "h0"), (opening, -1, "h1")]
     beside = [(opening_before, before, "h0"), (opening_before, -1, "h1")]
-    seconds = {"h0": h0, "h1": h1, "keys": keys, "vanishing": vanishing, "summed": summed}
-    seconds["message"] = G2Point.hash_to_curve(message, MESSAGE_TAG)
-    return seconds, [
-        ("it is not a signature of this block", [(aggregate, 1, "message"), (-g0, 1, "summed")]),
+    seconds, signing = signing_equation(message, aggregate, summed)
+    return seconds | {"h0": h0, "h1": h1, "keys": keys, "vanishing": vanishing}, [
+        signing,
         (NOT_SUM, [(bitmap, 1, "keys"), (-qz, 1, "vanishing"), (qx, -1, "h1"), (aggregate, -1, "h0")]),
         (NOT_SUM, [(qx, 1, "h1"), (qx_tau, -1, "h0")]),
         (UNPROVED, terms),
@@ -339,18 +345,20 @@ def poseidon_parameters() -> tuple[list[list[int]], list[list[int]]]:
     """Return the constants of the rounds and the matrix, by the Grain generator."""
     sizes = ((1, 2), (0, 4), (254, 12), (5, 12), (8, 10), (60, 10), ((1 << 30) - 1, 30))
     first = "".join(format(value, f"0{length}b") for value, length in sizes)
-
-    def steps() -> Iterator[str]:
-        register = int(first[::-1], 2)
-        while True:
-            # Bits 18 steps apart do not depend on each other.
-            new = register ^ register >> 13 ^ register >> 23 ^ register >> 38 ^ register >> 51
-            new = new & (1 << 18) - 1 ^ register >> 62
-            register = register >> 18 | new << 62
-            yield from format(new, "018b")[::-1]
-
-    bits = islice(steps(), 160, None)
-    chosen = (bit for choice, bit in zip(bits, bits, strict=True) if choice == "1")
+    register, length, scale = int(first[::-1], 2), 80, 1
+    while length < 1 << 19:
+        # Squared, the feedback holds for bits twice as far apart, and so on: each step adds as many bits as
+        # do not depend on each other.
+        last = register >> length - 80 * scale
+        new = last
+        for tap in (13, 23, 38, 51, 62):
+            new ^= last >> tap * scale
+        register |= (new & (1 << 18 * scale) - 1) << length
+        length += 18 * scale
+        scale *= 1 + (length >= 160 * scale)
+    # The first 160 bits after those of the register are left out.
+    bits = f"{register:0{length}b}"[::-1][240:]
+    chosen = compress(bits[1::2], map("1".__eq__, bits[::2]))
 
     def number(below: int) -> int:
         while (value := int("".join(islice(chosen, 254)), 2)) >= below:
@@ -401,13 +409,18 @@ def add(one: Point, other: Point) -> Point:
 
 def times(point: Point, factor: int) -> Point:
     # With a common denominator, only the result needs a division, which takes as long as six additions.
-    total, doubled = (0, 1, 1), (*point, 1)
+    total, (x, y, z) = (0, 1, 1), (*point, 1)
     while factor:
         if factor & 1:
-            total = add_fractions(total, doubled)
+            # By the digits 1, 0 and -1, of which two thirds are 0.
+            digit = 2 - (factor & 3)
+            factor -= digit
+            total = add_fractions(total, (digit * x, y, z))
         factor >>= 1
-        if factor:
-            doubled = add_fractions(doubled, doubled)
+        square_x, square_y = x * x % FIELD, y * y % FIELD
+        both = square_x + square_y
+        rest = both - 2 * z * z % FIELD
+        x, y, z = 2 * x * y * rest % FIELD, both * (square_x - square_y) % FIELD, both * rest % FIELD
     x, y, denominator = total
     inverse = pow(denominator, -1, FIELD)
     return x * inverse % FIELD, y * inverse % FIELD

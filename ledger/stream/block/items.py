@@ -152,6 +152,7 @@ class BlockReader:
     def __init__(self, name: str) -> None:
         #: What has been read so far; the last of its transactions may go on.
         self.block = BlockContent(name)
+        self._add_leaf = self.block.tree.add
         self._parsers, self._expected = _FIRST, "a block_header"
         self._results = Records().records
         self._position = 0
@@ -168,7 +169,7 @@ class BlockReader:
         if take is None:
             raise self._unexpected(kind)
         take(self, value)
-        self.block.tree.add(kind, serialized)
+        self._add_leaf(kind, serialized)
 
     def finish(self, length: int) -> BlockContent:
         """Return the block of this length. Errors: StreamFileError if it is not whole."""
@@ -310,8 +311,10 @@ def _parsed(serialized: bytes) -> tuple[str, Any]:
     """
     parser = _FIELDS.get(serialized[0]) if serialized else None
     if parser is not None:
-        length, start = wire.varint(serialized, 1, len(serialized))
-        if start + length == len(serialized):
+        size = len(serialized)
+        # Nearly all lengths have one byte.
+        length, start = (serialized[1], 2) if 1 < size < 130 else wire.varint(serialized, 1, size)
+        if start + length == size:
             name, message_class = parser
             content = serialized[start:]
             return name, content if message_class is None else messages.parse(message_class, content)

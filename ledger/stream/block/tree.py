@@ -38,6 +38,8 @@ _SECTIONS = {
     "trace_data": 4,
 }
 _FOOTER_HASHES = 3
+# So many items of a list are hashed at a time: one by one they take a third longer.
+_MAX_WAITING = 256
 
 # The footer's hash of a tree without leaves: it stands for "not known" in blocks that wrap record files.
 EMPTY_PREFIXED = sha384(_LEAF)
@@ -57,23 +59,30 @@ SINGLE = Sibling(b"", False)
 
 
 class Section:
-    """A list, leaf by leaf, and the root of its tree: complete pairs are joined at once."""
+    """A list, and the root of its tree: complete pairs are joined at once."""
 
-    __slots__ = ("_count", "_node", "_pending")
+    __slots__ = ("_node", "_roots")
 
     def __init__(self, *, prefixed: bool = True) -> None:
         self._node = _NODE if prefixed else b""
-        self._count = 0
-        self._pending: list[bytes] = []
+        # By height, the root of the complete tree that has no sibling yet.
+        self._roots: list[bytes | None] = []
 
-    def add(self, leaf: bytes) -> None:
-        self._count = count = self._count + 1
-        node, pending, joined = self._node, self._pending, leaf
-        while count & 1 == 0:
+    def extend(self, leaves: Iterable[bytes]) -> None:
+        node, roots, height = self._node, self._roots, 0
+        hashes = list(leaves)
+        while hashes:
+            if height == len(roots):
+                roots.append(None)
+            elif (left := roots[height]) is not None:
+                hashes.insert(0, left)
+            roots[height] = hashes.pop() if len(hashes) & 1 else None
             # Blocks have thousands of leaves, so each hash is one call less.
-            joined = sha384_of(node + pending.pop() + joined).digest()
-            count >>= 1
-        pending.append(joined)
+            hashes = [
+                sha384_of(node + left + right).digest()
+                for left, right in zip(*[iter(hashes)] * 2, strict=True)
+            ]
+            height += 1
 
     @property
     def complete_roots(self) -> list[bytes]:
@@ -81,50 +90,57 @@ class Section:
 
         They are what is on the left of the path of the next leaf, seen from the root.
         """
-        return list(self._pending)
+        return [root for root in reversed(self._roots) if root is not None]
 
     def root(self) -> bytes:
         """Return the root; a list of the older generation is padded by it, and takes no more leaves."""
         if not self._node:
-            while not self._count or self._count & (self._count - 1):
-                self.add(_PADDING)
-        if not self._pending:
+            while len(self.complete_roots) != 1:
+                self.extend([_PADDING])
+        if not self._roots:
             return EMPTY_PREFIXED
-        *pending, root = self._pending
+        *pending, root = self.complete_roots
         while pending:
             root = sha384(_NODE + pending.pop() + root)
         return root
 
 
 class BlockTree:
-    """The lists of a block, hashed item by item as they come.
+    """The lists of a block, hashed as items come, a number of them at a time.
 
-    Where the generation is not known yet, items wait for `begin`.
+    Where the generation is not known yet, all items wait for `begin`.
     """
 
     def __init__(self, *, prefixed: bool | None = None) -> None:
-        self._waiting: list[tuple[str, bytes]] = []
         self._lists: list[Section] = []
-        self._by_kind: dict[str, Section] = {}
+        self._waiting: list[list[bytes]] = [[] for _ in range(_LISTS)]
+        self._by_kind = {kind: self._waiting[place] for kind, place in _SECTIONS.items()}
         if prefixed is not None:
             self.begin(prefixed=prefixed)
 
     def begin(self, *, prefixed: bool) -> None:
-        if self._lists:
-            return
-        self._prefixed = prefixed
-        self._lists = [Section(prefixed=prefixed) for _ in range(_LISTS)]
-        self._by_kind = {kind: self._lists[place] for kind, place in _SECTIONS.items()}
-        waiting, self._waiting = self._waiting, []
-        for kind, serialized in waiting:
-            self.add(kind, serialized)
-
-    def add(self, field: str, serialized: bytes) -> None:
-        """Add an item; `field` is the name of its field. Footer and proofs are ignored."""
         if not self._lists:
-            self._waiting.append((field, serialized))
-        elif (section := self._by_kind.get(field)) is not None:
-            section.add(sha384_of(_LEAF + serialized if self._prefixed else serialized).digest())
+            self._prefixed = prefixed
+            self._lists = [Section(prefixed=prefixed) for _ in range(_LISTS)]
+
+    def add(self, kind: str, serialized: bytes) -> None:
+        """Add an item; `kind` is the name of its field. Footer and proofs are ignored."""
+        waiting = self._by_kind.get(kind)
+        if waiting is not None:
+            waiting.append(serialized)
+            if len(waiting) >= _MAX_WAITING and self._lists:
+                self._hash_waiting()
+
+    def _hash_waiting(self) -> None:
+        prefix = _LEAF if self._prefixed else b""
+        for section, waiting in zip(self._lists, self._waiting, strict=True):
+            section.extend([sha384_of(prefix + serialized).digest() for serialized in waiting])
+            waiting.clear()
+
+    def list_roots(self) -> list[bytes]:
+        """Return the roots of the lists."""
+        self._hash_waiting()
+        return [each.root() for each in self._lists]
 
     def root(self, block_timestamp: bytes, footer_hashes: Sequence[bytes]) -> bytes:
         """Return the root hash.
@@ -132,23 +148,17 @@ class BlockTree:
         `block_timestamp` is the header's serialized Timestamp, `footer_hashes` are the footer's in field
         order.
         """
-        inputs = [*footer_hashes, *(each.root() for each in self._lists)]
+        inputs = [*footer_hashes, *self.list_roots()]
         root = root_of(inputs, prefixed=self._prefixed)
         if self._prefixed:
             return climb(root, steps_after(block_timestamp))
         reserved = root_of([_RESERVED] * 8, prefixed=False)
         return sha384(sha384(block_timestamp) + sha384(root + reserved))
 
-    @property
-    def headers_root(self) -> bytes:
-        """The root of the first list, the sibling of the last of the footer's hashes."""
-        return self._lists[0].root()
-
 
 def root_of(leaves: Iterable[bytes], *, prefixed: bool = True) -> bytes:
     section = Section(prefixed=prefixed)
-    for leaf in leaves:
-        section.add(leaf)
+    section.extend(leaves)
     return section.root()
 
 

@@ -86,7 +86,7 @@ def _proof(
                 "root_hash_of_all_block_hashes_tree": base64(footer.root_hash_of_all_block_hashes_tree),
                 "start_of_block_state_root_hash": base64(footer.start_of_block_state_root_hash),
             },
-            "consensus_headers_root_hash": base64(block.tree.headers_root),
+            "consensus_headers_root_hash": base64(block.tree.list_roots()[0]),
             "proof": base64(proof.SerializeToString(deterministic=True)),
         },
         "items": {

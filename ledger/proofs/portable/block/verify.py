@@ -236,12 +236,11 @@ def _check_order(before: Any, items: dict[str, list[_Item]], position: int | Non
 def _check_positions(items: Sequence[_Item], before: Sequence[bytes]) -> None:
     """Require that these are all items before the first of some that follow each other in their section."""
     section = Section()
-    for each in before:
-        section.add(leaf_of(each))
+    section.extend(map(leaf_of, before))
     for item in items:
         if item.left_hashes != section.complete_roots:
             raise NotProved(_ORDER, f"the items given are not those before the {item.kind}")
-        section.add(item.leaf)
+        section.extend([item.leaf])
 
 
 # SIGNATURE

@@ -13,51 +13,39 @@ from mirror.core.values import entity_id, log_bloom
 from mirror.core.values.hapi.messages import (
     ContractActions,
     ContractBytecode,
-    ContractFunctionResult,
-    ContractLoginfo,
-    ContractStateChange,
-    ContractStateChanges,
-    StorageChange,
     TransactionSidecarRecord,
 )
 
 
-def function_result(result: Any, traces: Sequence[Any], addresses: Mapping[int, bytes]) -> Any:
-    """Return the ContractFunctionResult of an EvmTransactionResult and its transaction's EvmTraceData.
+def add_function_result(
+    message: Any, result: Any, traces: Sequence[Any], addresses: Mapping[int, bytes]
+) -> None:
+    """Fill a ContractFunctionResult from an EvmTransactionResult and its transaction's EvmTraceData.
 
     `addresses` are the EVM addresses of contracts (encoded) that are known from the block. A log of another
     contract has no bloom yet, and so has the result.
     """
-    logs = [_log(log, addresses) for trace in traces for log in trace.logs]
-    whole = all(log.bloom for log in logs)
+    message.contractCallResult, message.errorMessage = result.result_data, result.error_message
+    message.gasUsed = result.gas_used
+    message.contract_nonces.extend(result.contract_nonces)
     context = result.internal_call_context
-    message = ContractFunctionResult(
-        contractCallResult=result.result_data,
-        errorMessage=result.error_message,
-        gasUsed=result.gas_used,
-        bloom=log_bloom.union(log.bloom for log in logs) if whole else b"",
-        logInfo=logs,
-        contract_nonces=result.contract_nonces,
-        gas=context.gas,
-        amount=context.value,
-        functionParameters=context.call_data,
-    )
+    message.gas, message.amount, message.functionParameters = context.gas, context.value, context.call_data
     fields = (("contractID", "contract_id"), ("sender_id", "sender_id"), ("signer_nonce", "signer_nonce"))
     for name, field in fields:
         if result.HasField(field):
             getattr(message, name).CopyFrom(getattr(result, field))
-    return message
+    blooms = [_add_log(message.logInfo, log, addresses) for trace in traces for log in trace.logs]
+    if all(blooms):
+        message.bloom = log_bloom.union(blooms)
 
 
-def _log(log: Any, addresses: Mapping[int, bytes]) -> Any:
-    contract = log.contract_id
+def _add_log(logs: Any, log: Any, addresses: Mapping[int, bytes]) -> bytes:
+    """Add a log, and return its bloom."""
+    contract, topics = log.contract_id, log.topics
     address = contract.evm_address or addresses.get(entity_id.from_contract(contract))
-    return ContractLoginfo(
-        contractID=contract,
-        bloom=log_bloom.create_bloom(address, log.topics) if address else b"",
-        topic=log.topics,
-        data=log.data,
-    )
+    bloom = log_bloom.create_bloom(address, topics) if address else b""
+    logs.add(contractID=contract, bloom=bloom, topic=topics, data=log.data)
+    return bloom
 
 
 def sidecar_records(
@@ -74,38 +62,36 @@ def sidecar_records(
     `creation` says that its type creates contracts; others do if a trace has the code that created one.
     `contract` is the ContractID of its receipt, `hook` is the hook that it called.
     """
-    contents: list[dict[str, Any]] = []
-    changes = [
-        changed
-        for trace in traces
-        for usage in trace.contract_slot_usages
-        if (changed := _storage(usage, state, hook)).storage_changes
-    ]
+    sidecar = TransactionSidecarRecord(consensus_timestamp=consensus_timestamp)
+    sidecars: list[Any] = []
+    changes = sidecar.state_changes.contract_state_changes
+    for trace in traces:
+        for usage in trace.contract_slot_usages:
+            _add_storage(changes, usage, state, hook)
     if changes:
-        contents.append({"state_changes": ContractStateChanges(contract_state_changes=changes)})
+        sidecars.append(sidecar)
     actions = [action for trace in traces for action in trace.contract_actions]
     if actions:
-        contents.append({"actions": ContractActions(contract_actions=actions)})
+        contents = ContractActions(contract_actions=actions)
+        sidecars.append(TransactionSidecarRecord(consensus_timestamp=consensus_timestamp, actions=contents))
     creation = creation or any(trace.HasField("executed_initcode") for trace in traces)
     bytecode = _bytecode(traces, state, contract) if creation else None
     if bytecode is not None:
-        contents.append({"bytecode": bytecode})
-    return [
-        TransactionSidecarRecord(consensus_timestamp=consensus_timestamp, **content) for content in contents
-    ]
+        sidecars.append(TransactionSidecarRecord(consensus_timestamp=consensus_timestamp, bytecode=bytecode))
+    return sidecars
 
 
-def _storage(usage: Any, state: StateAfter, hook: Hook | None) -> Any:
-    """Return the values read from a contract's storage, and those written to slots named by index.
+def _add_storage(changes: Any, usage: Any, state: StateAfter, hook: Hook | None) -> None:
+    """Add the values read from a contract's storage, and those written to slots named by index, if any.
 
     All hooks run as one contract, but each has a storage of its own.
     """
-    written, values_read = usage.written_slot_keys.keys, []
-    storage: Storage = entity_id.from_contract(usage.contract_id)
-    of_hook = hook is not None and usage.contract_id.contractNum == HOOKS_NUM
+    contract, written, values_read = usage.contract_id, usage.written_slot_keys.keys, []
+    storage: Storage = entity_id.from_contract(contract)
+    of_hook = hook is not None and contract.contractNum == HOOKS_NUM
     if hook is not None and of_hook:
         storage = hook
-    change = ContractStateChange(contract_id=usage.contract_id)
+    change = changes.add(contract_id=contract)
     unread = set(range(len(written))) if of_hook else set()
     for read in usage.slot_reads:
         by_index = read.WhichOneof("identifier") == "index"
@@ -118,22 +104,22 @@ def _storage(usage: Any, state: StateAfter, hook: Hook | None) -> Any:
             key = state.written_slot(storage, read.index)
         if key is None:
             continue
-        slot = slot_of(storage, key)
-        _add_change(change, key, read.read_value, state.value(slot) if by_index else None)
-        values_read.append((slot, read.read_value))
+        slot, value = slot_of(storage, key), read.read_value
+        _add_change(change, key, value, state.value(slot) if by_index else None)
+        values_read.append((slot, value))
     for index in sorted(unread):
         # A hook may write a slot that it has not read.
         _add_change(change, written[index], b"", state.value(slot_of(storage, written[index])))
     for slot, value in values_read:
         state.read_before(slot, value)
-    return change
+    if not change.storage_changes:
+        del changes[-1]
 
 
 def _add_change(change: Any, key: bytes, read: bytes, written: bytes | None) -> None:
-    storage_change = StorageChange(slot=key, value_read=read.lstrip(b"\0"))
+    storage_change = change.storage_changes.add(slot=key, value_read=read.lstrip(b"\0"))
     if written is not None:
         storage_change.value_written.value = written.lstrip(b"\0")
-    change.storage_changes.append(storage_change)
 
 
 def _bytecode(traces: Sequence[Any], state: StateAfter, contract: Any) -> Any | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ledger.stream.block.items import BlockTransaction
 from ledger.stream.block.records.airdrop import end_airdrops, pending_airdrops
-from ledger.stream.block.records.contract import function_result, sidecar_records
+from ledger.stream.block.records.contract import add_function_result, sidecar_records
 from ledger.stream.block.records.state import (
     FILES,
     NODES,
@@ -126,7 +126,9 @@ def _add_output(parts: RecordParts, output: Any) -> None:
 
 
 def _add_result(parts: RecordParts, name: str, evm_result: Any) -> None:
-    result = function_result(evm_result, parts.traces, parts.addresses)
+    result = getattr(parts.item.record, name)
+    result.SetInParent()
+    add_function_result(result, evm_result, parts.traces, parts.addresses)
     if not evm_result.HasField("internal_call_context"):
         parts.mark_missing("amount")
     hook = hook_of(evm_result.executed_hook_id)
@@ -139,7 +141,6 @@ def _add_result(parts: RecordParts, name: str, evm_result: Any) -> None:
             address = parts.state.evm_addresses.get(entity_id.from_contract(result.contractID))
             if address is not None:
                 result.evm_address.value = address
-    getattr(parts.item.record, name).CopyFrom(result)
     parts.item.result_field = name
 
 

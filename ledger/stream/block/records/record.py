@@ -109,7 +109,8 @@ class RecordMaker:
     def finish(self) -> list[RecordItem]:
         """Return all items of a block that has been read to its end. Errors: StreamFileError."""
         self._take(len(self._block.transactions))
-        self._close()
+        if self._is_incomplete:
+            self._complete_open()
         return self._items
 
     def _take(self, end: int) -> None:
@@ -125,7 +126,8 @@ class RecordMaker:
                 if item.parent is None:
                     self._begin(item)
                 items.append(item)
-                self._is_incomplete |= is_completed(item, transaction)
+                if not self._is_incomplete:
+                    self._is_incomplete = is_completed(item, transaction)
                 self._open[-1].append(transaction)
                 previous = item
         except (DecodeError, ValueError) as error:
@@ -140,16 +142,15 @@ class RecordMaker:
         """
         before, self._top = self._top, item
         if before is None or not before.nonce or not _same_transaction(before, item):
-            self._close()
+            if self._is_incomplete:
+                self._complete_open()
             self._open, self._is_incomplete = [[]], False
         elif item.nonce:
             self._open.append([])
         else:
             self._open = [list(chain.from_iterable(self._open))]
 
-    def _close(self) -> None:
-        if not self._is_incomplete:
-            return
+    def _complete_open(self) -> None:
         first = len(self._items) - sum(map(len, self._open))
         for transactions in self._open:
             self._complete(first, transactions)

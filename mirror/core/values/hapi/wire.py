@@ -62,7 +62,9 @@ def elements(data: bytes, number: int) -> Iterator[tuple[int, int, int]]:
         if data[position] != expected:
             other = next(fields(data, position))
             raise DecodeError(f"field {other.number} is unknown")
-        length, value = varint(data, position + 1, limit)
+        value = position + 2
+        if value > limit or (length := data[position + 1]) > 0x7F:
+            length, value = varint(data, position + 1, limit)
         end = value + length
         if end > limit:
             raise DecodeError(f"field {number} at byte {position} is longer than its message")

@@ -222,9 +222,12 @@ def test_items_before_are_hashed_once_however_many_outputs_follow(monkeypatch):
     at = stream.happen("util_prng", outputs=[{"util_prng": {"prng_number": number}} for number in range(20)])
     document = proof_of(stream.block(), at)
     hashed = []
-    monkeypatch.setattr(
-        Section, "add", lambda section, leaf, add=Section.add: hashed.append(add(section, leaf))
-    )
+
+    def extend(section, leaves, extend=Section.extend):
+        hashed.extend(leaves := list(leaves))
+        extend(section, leaves)
+
+    monkeypatch.setattr(Section, "extend", extend)
 
     assert not verdict(document).unproved
     # Transactions; then the header, results and outputs.

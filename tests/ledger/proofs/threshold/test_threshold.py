@@ -121,6 +121,37 @@ def test_the_signature_of_another_block_is_refused(signer):
         threshold.verify(signer.identity, ROOT_HASH, mixed)
 
 
+def test_what_proves_the_sum_of_keys_is_checked_once_while_the_same_nodes_sign(monkeypatch):
+    checked = []
+
+    def equations_of(key, message, data, equations_of=verify_proof.equations_of):
+        checked.append(message)
+        return equations_of(key, message, data)
+
+    monkeypatch.setattr(verify_proof, "equations_of", equations_of)
+    signer = ThresholdSigner(dict.fromkeys(range(3), 10), "a network of its own")
+    first, second, third = (bytes([number]) * 48 for number in range(3))
+    for message, nodes in ((first, {0, 1}), (second, {0, 1}), (third, {1, 2}), (first, {1, 2})):
+        threshold.verify(signer.identity, message, signer.sign(message, nodes))
+
+    assert checked == [first, third]
+
+
+def test_a_sum_of_keys_that_is_proved_proves_no_other_message_sum_or_weight(signer):
+    signature, other = signer.sign(ROOT_HASH), signer.sign(b"\1" * 48)
+    threshold.verify(signer.identity, ROOT_HASH, signature)
+    aggregate, weight, end = (verify_proof.KEY + place for place in (0, 96, 128))
+    fewer = signer.sign(ROOT_HASH, {0, 4})
+
+    with pytest.raises(WrongSignature, match="not a signature of this block"):
+        threshold.verify(signer.identity, ROOT_HASH, other)
+    # What was refused is no better the second time.
+    for start, stop in ((aggregate, weight), (weight, end)) * 2:
+        changed = signature[:start] + fewer[start:stop] + signature[stop:]
+        with pytest.raises(WrongSignature, match="its proof does not hold"):
+            threshold.verify(signer.identity, ROOT_HASH, changed)
+
+
 def test_nodes_of_another_network_may_not_sign(signer):
     stranger = ThresholdSigner(dict(signer.weights), "another network")
 

@@ -246,7 +246,7 @@ def _key_outcome(data: bytes) -> Outcome:
     """What becomes of another key that somebody claims to be proved."""
     signature = SIGNER.sign(MESSAGE)
     try:
-        threshold._check(verify_proof.key_parts(data), MESSAGE, signature[verify_proof.KEY : -192])
+        threshold._check(verify_proof.key_parts(data), MESSAGE, data + signature[verify_proof.KEY :])
     except (verify_proof.Rejected, ValueError):
         return Outcome.REFUSED
     raise AssertionError("another key holds")

@@ -48,7 +48,7 @@ def way_through(later: Sequence[BlockContent]) -> list[dict[str, Any]]:
 
 def inputs_of(block: BlockContent) -> list[bytes]:
     """What the root hash is of: the hashes of the footer, and the roots of the lists."""
-    return [*block.time_and_footer[1], *(each.root() for each in block.tree._lists)]
+    return [*block.time_and_footer[1], *block.tree.list_roots()]
 
 
 def time_of(block: BlockContent) -> bytes:

@@ -85,6 +85,11 @@ def test_server_keeps_its_data_and_stops_after_its_last_user(data_folder):
         assert connection.execute("select number from kept").fetchone() == (7,)
 
 
+def test_the_write_ahead_log_is_not_compressed(data_folder):
+    with server_of(data_folder).in_use() as server, connect(server) as connection:
+        assert connection.execute("show wal_compression").fetchone() == ("off",)
+
+
 def test_only_the_operator_and_the_servers_account_can_reach_the_socket(data_folder):
     with server_of(data_folder).in_use() as server:
         assert server.paths.socket.stat().st_mode & 0o777 == 0o700
