@@ -36,9 +36,7 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
     ids = bounds_of(filters.ids)
     if not filters.balances and not filters.public_keys or is_narrow(ids):
         return _by_id(columns, joins, query), None
-    has_key = any(operator == "eq" for operator, _ in filters.public_keys)
-    # The accounts of one key come by id from its index.
-    candidates = None if has_key else _candidates(filters)
+    candidates = _candidates(filters)
     index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
     if candidates and is_distributed():
         where = Where((IS_ACCOUNT,))
@@ -96,7 +94,9 @@ def accounts_of_key(public_key: str) -> Statement:
 
 
 def _candidates(filters: Filters) -> Statement | None:
-    """Return the accounts that meet the condition which most likely few do."""
+    """Return the accounts that meet the condition which most likely few do; those of one key come by id."""
+    if any(operator == "eq" for operator, _ in filters.public_keys):
+        return None
     if is_selective(filters.public_keys):
         return entities_of_keys(filters.public_keys, IS_ACCOUNT)
     if is_selective(filters.balances):
