@@ -88,11 +88,6 @@ def entities_of_keys(public_keys: Sequence[Comparison], types: str) -> Statement
     return Statement(f"select id, balance from entity {where.sql} order by public_key", where.values)
 
 
-def accounts_of_key(public_key: str) -> Statement:
-    """Return the same of the accounts of one public key that are no contracts."""
-    return entities_of_keys([Comparison("eq", public_key)], "type = 'ACCOUNT'")
-
-
 def _candidates(filters: Filters) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do; those of one key come by id."""
     if any(operator == "eq" for operator, _ in filters.public_keys):

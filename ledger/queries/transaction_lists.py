@@ -238,8 +238,7 @@ class _Search:
                 return page, seen_until
             if not total or seconds < total * (_SHORT_DISTRIBUTED if is_distributed() else _SHORT):
                 # At most twice what is missing needs, if as many rows have as many transactions again.
-                missing = self._query.limit - len(page)
-                growth = min(_GROWTH, 1 + 2 * missing // (len(step.rows) or 1))
+                growth = min(_GROWTH, 1 + 2 * (self._query.limit - len(page)) // (len(step.rows) or 1))
                 self._number = min(self._number * growth, _MAX_ROWS)
         return page, None
 

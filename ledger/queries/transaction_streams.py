@@ -174,7 +174,6 @@ def intersect(left: Side, right: Side, window: Window, limit: int, few: int) -> 
     probe, recheck = (_of_transaction_at(time, side.recheck, window) for side in (left, right))
     page = f"{recheck.sql} order by consensus_timestamp {window.direction} limit {limit:d}"
     if all(stream.each is None for stream in left.streams):
-        # As many times as were counted.
         both = concat(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
         text = f"select consensus_timestamp from ({both.text}) met {page}"
         return Sql(text, (*both.values, *recheck.values))

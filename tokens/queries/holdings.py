@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
-    accounts_of_key,
     bounds_of,
+    entities_of_keys,
     is_narrow,
     is_selective,
     min_max,
@@ -163,7 +163,7 @@ def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query
     narrowed = selection.with_balance
     if selection.public_key is not None and is_distributed():
         # Balances are not on the machines of their accounts.
-        ids = accounts_of_key(selection.public_key)
+        ids = entities_of_keys([Comparison("eq", selection.public_key)], "type = 'ACCOUNT'")
         narrowed += Where((f"account_id in (select id from ({ids.sql}) account)",), ids.values)
     else:
         narrowed += _having_key(selection)
@@ -228,7 +228,7 @@ def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
 def _candidates(table: str, rows: Where, selection: Holders) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do."""
     if selection.public_key is not None:
-        return accounts_of_key(selection.public_key)
+        return entities_of_keys([Comparison("eq", selection.public_key)], "type = 'ACCOUNT'")
     if is_selective(selection.balances):
         where = rows + selection.with_balance
         ordered = f"select account_id as id from {table} {where.sql} order by token_id, balance"

@@ -167,9 +167,8 @@ def _build(build: IndexBuild) -> None:
     if not is_valid and indexing.is_partitioned(build.statement):
         indexing.build(build.statement)
     elif not is_valid:
-        if is_valid is False:
-            # An interrupted attempt has left it.
-            statements.execute(f"drop index concurrently {build.index}")
+        # An interrupted attempt may have left it.
+        statements.execute(f"drop index concurrently if exists {build.index}")
         statements.execute(build.statement)
     if build.replaced:
         statements.execute(f"drop index concurrently if exists {build.replaced}")
