@@ -157,8 +157,8 @@ class Entity(models.Model):
                 condition=models.Q(evm_address__isnull=False),
             ),
             Index(
-                fields=["public_key", "type"],
-                name="entity__public_key_type",
+                fields=["public_key", "type", "id"],
+                name="entity__public_key_type_id",
                 condition=models.Q(public_key__isnull=False),
             ),
             Index(fields=["type", "id"], name="entity__type_id"),

@@ -89,21 +89,18 @@ def is_narrow(ids: Bounds) -> bool:
 
 
 def entities_of_keys(public_keys: Sequence[Comparison], types: str) -> Statement:
-    """Return SQL of the ids and balances of public keys; those of a range may have other types, too."""
-    # Index: entity__public_key_type (public_key, type).
+    """Return SQL of the ids of a public key; of a range of keys with balances, and of other types, too."""
+    # Index: entity__public_key_type_id (public_key, type, id).
     where = compare("public_key", public_keys, any_equal=False)
     if any(operator == "eq" for operator, _ in public_keys):
-        return Statement(f"select id, balance from entity {where.sql} and {types}", where.values)
+        return Statement(f"select id from entity {where.sql} and {types}", where.values)
     return Statement(f"select id, balance from entity {where.sql} order by public_key", where.values)
 
 
-def accounts_of_key(public_key: str, types: str = IS_ACCOUNT) -> Statement:
-    """Return the same of one public key."""
-    return entities_of_keys([Comparison("eq", public_key)], types)
-
-
 def _candidates(filters: Filters) -> Statement | None:
-    """Return the accounts that meet the condition which most likely few do."""
+    """Return the accounts that meet the condition which most likely few do; those of one key come by id."""
+    if any(operator == "eq" for operator, _ in filters.public_keys):
+        return None
     if is_selective(filters.public_keys):
         return entities_of_keys(filters.public_keys, IS_ACCOUNT)
     if is_selective(filters.balances):
@@ -121,8 +118,9 @@ def is_selective(comparisons: Sequence[Comparison]) -> bool:
 def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
     if is_distributed():
         return _distributed_by_id(columns, joins, query)
-    # Index: entity__type_id (type, id), once per type, so that other entities between are not read. `any` and
-    # the order by both columns, as for `type = ...` PostgreSQL may walk the primary key past all others.
+    # Index: entity__type_id (type, id), or of one key entity__public_key_type_id (public_key, type, id), once
+    # per type, so that other entities between are not read. `any` and the order by both columns, as for
+    # `type = ...` PostgreSQL may walk the primary key past all others.
     order = f"order by e.id {query.direction}"
 
     def select_type(entity_type: str, where: Where) -> str:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
-    accounts_of_key,
     bounds_of,
     is_narrow,
     is_selective,
@@ -195,8 +194,7 @@ def balances_at(
     if candidates := _candidates(selection, snapshot):
         where = compare("id", selection.accounts)
         ids_sql = Statement(f"select id from few {where.sql}", where.values)
-        index = "" if selection.public_key is not None else _BALANCE_INDEX
-        few = selective_page(candidates, page(ids_sql), query, index=index)
+        few = selective_page(candidates, page(ids_sql), query, index=_BALANCE_INDEX)
         if few is not None:
             return [BalanceAt(*row) for row in few], None
 
@@ -222,9 +220,9 @@ def balances_at(
 
 def _candidates(selection: Selection, snapshot: Window) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do."""
-    if selection.public_key is not None:
-        return accounts_of_key(selection.public_key)
-    if is_selective(selection.balances) and not is_narrow(bounds_of(selection.accounts)):
+    if selection.public_key is not None or is_narrow(bounds_of(selection.accounts)):
+        return None
+    if is_selective(selection.balances):
         # Index: account_balance__balance_account (balance, account_id), in the snapshots of the month.
         where = snapshot.month_rows + compare("balance", selection.balances, any_equal=False)
         ordered = f"select account_id as id from account_balance {where.sql} order by balance"
@@ -277,12 +275,11 @@ def _has_latest_first(selection: Selection, query: Query) -> bool:
 def _ids_page(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
     """Return SQL of at least the ids of the page that lie in the window, and of balances: see above."""
     if selection.public_key is not None:
-        # Index: entity__type_id (type, id). Too many accounts have the key to read them all, so its own
-        # index is not to be used.
-        where = compare("public_key || ''", [Comparison("eq", selection.public_key)])
+        # Index: entity__public_key_type_id (public_key, type, id), from both types in the order of ids.
+        where = compare("public_key", [Comparison("eq", selection.public_key)])
         where += compare("id", selection.accounts) + window.where("id")
         selects = " union all ".join(
-            f"select id from entity where type = any('{{{entity_type}}}'::entity_type[]) {where.and_sql}"
+            f"select id from entity where type = '{entity_type}' {where.and_sql}"
             for entity_type in ("ACCOUNT", "CONTRACT")
         )
         ordered = f"select id from ({selects}) account order by id {query.direction} offset 0"

@@ -44,7 +44,10 @@ _MIN_DISTRIBUTED_ROWS, _SHORT_DISTRIBUTED = 1024, 0.25
 _SHORT = 0.05
 
 # Sides of which one has less than so many times the rows of the other are read both.
-_MAX_RATIO = 8
+_MAX_RATIO = 12
+
+# Looking up a row on the other side takes as long as reading so many rows of an index.
+_ROWS_PER_LOOKUP = 32
 
 # So many rows of a side that ends are simply looked at.
 _MIN_PROBED_ROWS = 1024
@@ -234,7 +237,9 @@ class _Search:
             if total and budget.remaining() < seconds and not self._unread.empty:
                 return page, seen_until
             if not total or seconds < total * (_SHORT_DISTRIBUTED if is_distributed() else _SHORT):
-                self._number = min(self._number * _GROWTH, _MAX_ROWS)
+                # At most twice what is missing needs, if as many rows have as many transactions again.
+                growth = min(_GROWTH, 1 + 2 * (self._query.limit - len(page)) // (len(step.rows) or 1))
+                self._number = min(self._number * growth, _MAX_ROWS)
         return page, None
 
     def _next_step(self) -> _Step:
@@ -283,7 +288,8 @@ class _Search:
             return _Step(
                 distributed.intersect(left, right, window, self._query._replace(limit=self._limit)), near
             )
-        return _Step(_page(intersect(left, right, window, self._limit), self._query, window.bounds), near)
+        keys = intersect(left, right, window, self._limit, self._number // _ROWS_PER_LOOKUP)
+        return _Step(_page(keys, self._query, window.bounds), near)
 
     def _last_timestamp(self) -> int:
         """Return the last time there is."""

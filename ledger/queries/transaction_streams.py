@@ -86,12 +86,7 @@ class Stream:
     def keys(self, window: Window, recheck: Where, limit: int) -> Sql:
         """Return a statement of the first times of rows that also fulfil conditions on transaction t."""
         if recheck.conditions and self.alias != "t":
-            # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
-            probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {self.time}"
-            probe += and_months(window.bounds, "t.consensus_timestamp")
-            # Plain columns, so that a partial index of the conditions has the answer.
-            conditions = recheck.and_sql.replace("(t.result + 0)", "t.result")
-            recheck = Where((f"({probe}{conditions} limit 1)",), recheck.values)
+            recheck = _of_transaction_at(self.time, recheck, window)
         where = self.where + self.window_condition(window) + self.recheck + recheck
         distinct = "" if self.table.startswith("transaction ") else "distinct"
         text = f"""
@@ -166,23 +161,45 @@ class Side:
         return Sql(f"select {nearest}(at) as at from ({rows.text}) nth", rows.values)
 
 
-def intersect(left: Side, right: Side, window: Window, limit: int) -> Sql:
+def intersect(left: Side, right: Side, window: Window, limit: int, few: int) -> Sql:
     """Return a statement of the first times of transactions of both sides within a window.
 
-    This reads the indexes of both, and looks at no transaction but those that are in both.
+    This reads the indexes of both, and looks at no transaction but those that are in both. Of many
+    values on the left side, each may have few times: if all have at most `few`, these are looked up instead.
     """
     times = [concat(" union all ", [stream.all(window) for stream in side.streams]) for side in (left, right)]
-    intersected = concat(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
-    recheck = right.recheck
+    of_left, of_right = times
+    time = "met.consensus_timestamp"
+    probe, recheck = (_of_transaction_at(time, side.recheck, window) for side in (left, right))
+    page = f"{recheck.sql} order by consensus_timestamp {window.direction} limit {limit:d}"
+    if all(stream.each is None for stream in left.streams):
+        both = concat(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
+        text = f"select consensus_timestamp from ({both.text}) met {page}"
+        return Sql(text, (*both.values, *recheck.values))
     text = f"""
-        select consensus_timestamp from ({intersected.text}) met
-        where (
-            select true from {TRANSACTION} where t.consensus_timestamp = met.consensus_timestamp
-            {and_months(window.bounds, "t.consensus_timestamp")} {recheck.and_sql} limit 1
-        )
-        order by consensus_timestamp {window.direction} limit {limit:d}
+        with met as materialized ({of_left.text}),
+            number as materialized (
+                select count(*) <= {few:d} as is_few from (select from met limit {few + 1:d}) first
+            )
+        select consensus_timestamp from (
+            select distinct consensus_timestamp from met where (select is_few from number) {probe.and_sql}
+            union all (
+                select consensus_timestamp from met where not (select is_few from number)
+                intersect select * from ({of_right.text}) found where not (select is_few from number)
+            )
+        ) met {page}
     """
-    return Sql(text, (*intersected.values, *recheck.values))
+    return Sql(text, (*of_left.values, *probe.values, *of_right.values, *recheck.values))
+
+
+def _of_transaction_at(time: str, recheck: Where, window: Window) -> Where:
+    """Return the condition that the transaction t of a time meets others."""
+    # No join: PostgreSQL might merge it with all transactions, as it does not know the window.
+    probe = f"select true from {TRANSACTION} where t.consensus_timestamp = {time}"
+    probe += and_months(window.bounds, "t.consensus_timestamp")
+    # Plain columns, so that a partial index of the conditions has the answer.
+    conditions = recheck.and_sql.replace("(t.result + 0)", "t.result")
+    return Where((f"({probe}{conditions} limit 1)",), recheck.values)
 
 
 def concat(separator: str, parts: Sequence[Sql]) -> Sql:

@@ -4,12 +4,13 @@ Each list returns a page, and the account after which the next page continues if
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ledger.queries.account_pages import (
     UNINDEXED_BALANCE,
-    accounts_of_key,
     bounds_of,
+    entities_of_keys,
     is_narrow,
     is_selective,
     min_max,
@@ -23,6 +24,7 @@ from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import selective_ids, selective_page
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
+_ALL = Where()
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"
 
@@ -69,24 +71,17 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
         return _fetched(_holders(selection, None, query), selection, query), None
     # Index: token_account__token_balance_account (token_id, balance, account_id).
     candidates = _candidates("token_account", selection.token_condition, selection)
-    where = selection.token_condition + Where(("associated",)) + selection.with_balance
-    where += selection.among("account_id")
     index = "" if selection.public_key else _BALANCE_INDEX
+    few = partial(_holders, selection._replace(public_key=None), None, query)
     if candidates and is_distributed():
-        rows = _distributed_page_of_few(where, query, candidates, index=index)
-        if rows is not None:
-            return _with_known_decimals(rows, selection), None
+        known = selective_ids(candidates, index=index)
+        if known is not None:
+            return _fetched(few(Where(("account_id = any(%s)",), (known,))), selection, query), None
     elif candidates:
-        # Index: the primary key (account_id, token_id), for one account at a time.
-        page = f"""
-            select holding.* from few cross join lateral (
-                select account_id, balance, balance_timestamp from token_account
-                where account_id = few.id {where.and_sql} limit 1
-            ) holding order by few.id {query.direction} limit {query.limit:d}
-        """
-        rows = selective_page(
-            candidates, _with_decimals(Statement(page, where.values), selection, query), query, index=index
-        )
+        # From each page of the index PostgreSQL goes on to the next account that is not before it, so few
+        # holders are read once, however many ids.
+        page = few(Where(("account_id = any(array(select id from few))",)))
+        rows = selective_page(candidates, _with_decimals(page, selection, query), query, index=index)
         if rows is not None:
             return [Holding(*row) for row in rows], None
 
@@ -100,25 +95,9 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     )
 
 
-def _distributed_page_of_few(
-    where: Where, query: Query, candidates: Statement, *, index: str
-) -> list[Row] | None:
-    """Return a page of the candidates that meet the conditions; None if they are not few."""
-    ids = selective_ids(candidates, index=index)
-    if not ids:
-        return None if ids is None else []
-    # Index: the primary key (account_id, token_id).
-    where = Where(("account_id = any(%s)",), (ids,)) + where
-    statement = f"""
-        select account_id, balance, balance_timestamp from token_account {where.sql}
-        order by account_id {query.direction} limit {query.limit:d}
-    """
-    return fetch(statement, where.values)
-
-
-def _holders(selection: Holders, window: Bounds | None, query: Query) -> Statement:
+def _holders(selection: Holders, window: Bounds | None, query: Query, among: Where = _ALL) -> Statement:
     # Index: token_account__token_id_account_id (token_id, account_id).
-    where = selection.token_condition + Where(("associated",)) + selection.among("account_id", window)
+    where = selection.token_condition + Where(("associated",)) + selection.among("account_id", window) + among
     where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False) + _having_key(selection)
     page = f"""
         select account_id, balance, balance_timestamp from token_account {where.sql}
@@ -184,7 +163,7 @@ def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query
     narrowed = selection.with_balance
     if selection.public_key is not None and is_distributed():
         # Balances are not on the machines of their accounts.
-        ids = accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+        ids = entities_of_keys([Comparison("eq", selection.public_key)], "type = 'ACCOUNT'")
         narrowed += Where((f"account_id in (select id from ({ids.sql}) account)",), ids.values)
     else:
         narrowed += _having_key(selection)
@@ -249,7 +228,7 @@ def _known_holders(selection: Holders, rows: Where, query: Query) -> Statement:
 def _candidates(table: str, rows: Where, selection: Holders) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do."""
     if selection.public_key is not None:
-        return accounts_of_key(selection.public_key, "type = 'ACCOUNT'")
+        return entities_of_keys([Comparison("eq", selection.public_key)], "type = 'ACCOUNT'")
     if is_selective(selection.balances):
         where = rows + selection.with_balance
         ordered = f"select account_id as id from {table} {where.sql} order by token_id, balance"

@@ -160,19 +160,18 @@ def _change_range(backfill: Backfill, rows: int, began: float) -> None:
 
 
 def _build(build: IndexBuild) -> None:
-    """Build an index, unless it exists."""
+    """Build an index, unless it exists; drop the one it replaces."""
     is_valid = statements.value(
         "select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index]
     )
-    if is_valid:
-        return
-    if indexing.is_partitioned(build.statement):
+    if not is_valid and indexing.is_partitioned(build.statement):
         indexing.build(build.statement)
-        return
-    if is_valid is False:
-        # An interrupted attempt has left it.
-        statements.execute(f"drop index concurrently {build.index}")
-    statements.execute(build.statement)
+    elif not is_valid:
+        # An interrupted attempt may have left it.
+        statements.execute(f"drop index concurrently if exists {build.index}")
+        statements.execute(build.statement)
+    if build.replaced:
+        statements.execute(f"drop index concurrently if exists {build.replaced}")
 
 
 def _partition_tables(name: str, show: Show, stopping: threading.Event) -> bool:

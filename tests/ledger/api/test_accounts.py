@@ -1,3 +1,5 @@
+import random
+
 import pytest
 from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
@@ -413,7 +415,9 @@ def test_paging_gives_every_account_once(api, build, numbers, limit, order):
     assert [row["account"] for row in rows] == [entity_id.text(number) for number in expected]
 
 
-def test_accounts_of_a_key_without_the_balance_are_read_once(api):
+@pytest.fixture
+def of_one_key(db):
+    """2,000 accounts of a key, with balances from 1."""
     with connection.cursor() as cursor:
         cursor.execute(
             "insert into entity (id, num, realm, shard, type, balance, public_key, timestamp_range) "
@@ -421,6 +425,20 @@ def test_accounts_of_a_key_without_the_balance_are_read_once(api):
             "from generate_series(1, 2000) n"
         )
         cursor.execute("analyze entity")
+
+
+@pytest.mark.usefixtures("of_one_key")
+@pytest.mark.parametrize("path", ["accounts", "balances"])
+@pytest.mark.parametrize("query", ["order=asc", "order=desc", "account.balance=gt:10&order=asc"])
+def test_page_of_a_key_reads_no_more_than_it_shows(api, path, query):
+    before = rows_read()
+    answer = api.get(f"/api/v1/{path}?account.publickey={'ab' * 32}&{query}")
+    assert len(answer.json()[path]) == 25
+    assert rows_read() - before < 100
+
+
+@pytest.mark.usefixtures("of_one_key")
+def test_accounts_of_a_key_without_the_balance_are_read_once(api):
     before = rows_read()
     answer = api.get(f"{ACCOUNTS}?account.publickey={'ab' * 32}&account.balance=gt:1995")
     assert len(ids(answer)) == 5
@@ -445,3 +463,30 @@ def test_contracts_behind_a_full_page_of_accounts_are_not_read(api, monkeypatch,
     answer = api.get(f"{ACCOUNTS}?account.balance=lt:10&order={order}")
     assert len(ids(answer)) == 25
     assert rows_read() - before < 500
+
+
+@pytest.mark.parametrize("path", ["accounts", "balances"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_accounts_of_a_key_are_those_of_a_plain_statement(api, path, order):
+    dice = random.Random(order)
+    with connection.cursor() as cursor:
+        for number in dice.sample(range(1001, 3000), 400):
+            cursor.execute(
+                "insert into entity (id, num, realm, shard, type, balance, public_key, timestamp_range) "
+                "values (%s, %s, 0, 0, %s, %s, %s, '[1,)')",
+                [
+                    *(number, number, dice.choice(["ACCOUNT", "ACCOUNT", "CONTRACT", "TOKEN"])),
+                    *(dice.randrange(100), dice.choice("abc") * 64),
+                ],
+            )
+        for _ in range(20):
+            key, balance, number = dice.choice("abcd") * 64, dice.randrange(100), dice.randrange(1001, 3000)
+            filters = dice.choice(["", f"&account.balance=gt:{balance}", f"&account.id=lt:{number}"])
+            cursor.execute(
+                "select id from entity where type in ('ACCOUNT', 'CONTRACT') and public_key = %s "
+                "and balance > %s and id < %s",
+                [key, balance if "balance" in filters else -1, number if "id" in filters else 3000],
+            )
+            expected = sorted((row[0] for row in cursor.fetchall()), reverse=order == "desc")
+            url = f"/api/v1/{path}?account.publickey={key}&order={order}&limit=7{filters}"
+            assert [row["account"] for row in api.pages(url, path)] == [f"0.0.{each}" for each in expected]

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from ledger.queries.transaction_sides import Selection, sides_of
+from ledger.queries.transaction_streams import Window, intersect
 from mirror.core.db.reading.sql import fetch
+from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.result_codes import SUCCESS
 from tests.api import Api
@@ -303,12 +307,45 @@ def test_a_list_is_read_by_the_index_that_has_its_rows_alone(made, parameters, i
     # No other test asks for this limit, whose statements are its own.
     for _ in range(2):
         statements(f"{URL}?{parameters}&limit=19")
-    used = {name for statement in prepared(known) for name in _indexes(statement.plan)}
+    used = {node.get("Index Name") for statement in prepared(known) for node in _nodes(statement.plan)}
     assert set(indexes.split()) <= used
 
 
-def _indexes(plan: dict[str, Any]) -> Iterator[str]:
-    if name := plan.get("Index Name"):
-        yield name
+def test_a_search_grows_no_more_than_what_is_missing_needs(made, monkeypatch):
+    monkeypatch.setattr("ledger.queries.transaction_lists._MIN_ROWS", 8)
+    accounts = [("eq", number) for number in range(2000, 2100)]
+    url = f"{URL}?{'&'.join(f'account.id={number}' for _, number in accounts)}&result=fail&order=asc&limit=10"
+    statements = Api().get(url).statements
+    found = [m.at for m in made if m.has(accounts, None) and m.result not in SUCCESS]
+    assert next(pages(url)) == found[:10]
+    # The first 20 rows of each side have nearly all of them.
+    assert max(int(offset) for text in statements for offset in re.findall(r"offset (\d+)", str(text))) == 20
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("types", [(), (14,), (14, 27)])
+def test_transactions_of_both_sides_are_read_from_the_index_of_both_or_looked_up(made, few, order, types):
+    selection = Selection(succeeded=False, types=types)
+    window = Window(Bounds(START + 1000, START + 25_000), order)
+    left, right = sides_of(selection, tuple(QUIET[:40])).sides
+    statement = intersect(left, right, window, 9, few)
+    expected = [
+        m.at
+        for m in made
+        if m.has([("eq", number) for number in QUIET[:40]], None)
+        and m.result not in SUCCESS
+        and (not types or m.type in types)
+        and START + 1000 <= m.at <= START + 25_000
+    ]
+    times = fetch(statement.text, statement.values)
+    assert [at for (at,) in times] == (expected if order == "asc" else expected[::-1])[:9]
+    ((plan,),) = fetch(f"explain (analyze, format json) {statement.text}", statement.values)
+    (both,) = (node for node in _nodes(plan[0]["Plan"]) if node["Node Type"] == "SetOp")
+    assert any(part["Actual Rows"] for part in both["Plans"]) == (few == 0)
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
     for part in plan.get("Plans", ()):
-        yield from _indexes(part)
+        yield from _nodes(part)

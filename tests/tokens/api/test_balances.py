@@ -287,3 +287,35 @@ def test_all_problems_are_named(api):
         "Unknown query parameter: foo",
     ]
     assert api.get(f"{BALANCES}?account.id=1024.0.1").messages == ['Invalid entity ID "1024.0.1"']
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_few_holders_are_found_at_once_however_many_accounts_have_the_key(api, build, order):
+    build.token(TOKEN)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into entity (id, num, realm, shard, type, public_key, timestamp_range) "
+            "select n, n, 0, 0, 'ACCOUNT'::entity_type, %s, '[1,)'::int8range "
+            "from generate_series(2001, 4000) n",
+            [KEY],
+        )
+        cursor.execute("analyze entity")
+    holders = [2100, 2900, 3999, 5000]
+    for account in holders:
+        build.holding(TOKEN, account=account, balance=account)
+    before = _scans()
+    answer = api.get(f"{BALANCES}?account.publickey={KEY}&order={order}")
+    found = [f"{account}:{account}" for account in holders[:3]]
+    assert held(answer) == " ".join(found if order == "asc" else reversed(found))
+    assert _scans() - before < 50
+
+
+def _scans():
+    """How often an index of accounts or holders has been searched."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select sum(idx_scan)::bigint from pg_stat_xact_user_tables "
+            "where relname in ('token_account', 'entity')"
+        )
+        (scans,) = cursor.fetchone()
+        return scans

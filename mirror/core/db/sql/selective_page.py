@@ -23,8 +23,8 @@ def selective_page(
     `candidates` selects their `id`, which may come several times, in the order of an index. It leaves out the
     conditions that the index lacks: no more than MAX_ROWS entries are read. `where` has those on its other
     columns, which spare looking up the rest. `page` selects from `few`, the candidates in the order of the
-    page, by way of `cross join lateral (... limit 1)`: a join might read all rows. `index` names the index of
-    the candidates if it may not be there, as it is built during use; without it no candidate is known.
+    page, by `cross join lateral (... limit 1)` or an array: a join might read all rows. `index` names the
+    index of the candidates if it may not be there, as it is built during use; without it none is known.
     """
     if is_distributed():
         return _id_page(selective_ids(candidates, index=index), page, query)

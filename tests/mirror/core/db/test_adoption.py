@@ -45,6 +45,7 @@ OURS = (
 # These have rows in the dumps below, so their indexes are built during use.
 FILLED = ("contract_log", "ethereum_transaction", "record_file")
 OWN_INDEXES = {name for name, build in BACKFILLS.items() if isinstance(build, IndexBuild)}
+KEY_INDEX = "entity__public_key_type"
 STATEMENT = Path(__file__).with_name("schema.json")
 
 RECORD_FILE = (
@@ -138,6 +139,7 @@ def _make_a_dump(database: BaseDatabaseWrapper, changes: str = "") -> None:
     indexes = [build.index for build in BACKFILLS.values() if isinstance(build, IndexBuild)]
     with database.cursor() as cursor:
         cursor.execute(f"DROP INDEX {', '.join(indexes)}")
+        cursor.execute(f"CREATE INDEX {KEY_INDEX} ON entity (public_key, type) WHERE public_key IS NOT NULL")
         cursor.execute(f"DROP TABLE IF EXISTS {', '.join((*djangos_tables(), *OURS))} CASCADE")
         cursor.execute("ALTER TABLE ethereum_transaction DROP COLUMN in_weibars")
         if changes:

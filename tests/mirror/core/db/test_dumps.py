@@ -130,6 +130,10 @@ def described_as_committed(*, without: Collection[str] = ()) -> dict[str, Any]:
     tables = json.loads(STATEMENT.read_text())["tables"]
     for table in tables.values():
         table["indexes"] = [text for text in table["indexes"] if text.partition(":")[0] not in without]
+    if "entity__public_key_type_id" in without:
+        # What it replaces, until then.
+        replaced = "entity__public_key_type: btree (public_key, type) where (public_key IS NOT NULL)"
+        tables["entity"]["indexes"] = sorted([*tables["entity"]["indexes"], replaced])
     return {name: as_set(table) for name, table in tables.items()}
 
 

@@ -90,6 +90,8 @@ SYNTHETIC_INDEX = {
 OWN_INDEXES = {build.index for build in BACKFILLS.values() if isinstance(build, IndexBuild)} - {
     SYNTHETIC_INDEX["name"]
 }
+# Those of the reference in whose place is one that begins with the same columns.
+REPLACED = {build.replaced for build in BACKFILLS.values() if isinstance(build, IndexBuild)} - {""}
 
 
 def test_the_migrations_make_the_committed_schema(migrated: dict[str, Any]) -> None:
@@ -102,7 +104,7 @@ def test_every_table_is_as_in_the_reference(migrated: dict[str, Any], reference:
         wanted[name] = {
             "columns": [column_text(column) for column in table["columns"]],
             "primary_key": table["primary_key"],
-            "indexes": [index_text(index) for index in table["indexes"]],
+            "indexes": [index_text(index) for index in table["indexes"] if index["name"] not in REPLACED],
         }
         if "storage_parameters" in table:
             wanted[name]["storage_parameters"] = table["storage_parameters"]

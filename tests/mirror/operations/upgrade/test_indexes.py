@@ -25,7 +25,13 @@ def test_index_that_is_built_later_is_the_same() -> None:
     with connection.cursor() as cursor:
         for index in made:
             cursor.execute(f"drop index {index}")
+        cursor.execute(
+            "create index entity__public_key_type on entity (public_key, type) where public_key is not null"
+        )
 
     upgrade(*BUILDS)
 
     assert definitions() == made
+    with connection.cursor() as cursor:
+        cursor.execute("select to_regclass('entity__public_key_type') is null")
+        assert cursor.fetchone() == (True,)
