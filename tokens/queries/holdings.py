@@ -17,14 +17,13 @@ from ledger.queries.account_pages import (
 )
 from ledger.queries.balances import Window
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
+from mirror.core.db.reading.sql import NOTHING, Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.pair_bounds import Statement
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.selective_page import selective_ids, selective_page
 from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
-_ALL = Where()
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"
 
@@ -95,7 +94,7 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     )
 
 
-def _holders(selection: Holders, window: Bounds | None, query: Query, among: Where = _ALL) -> Statement:
+def _holders(selection: Holders, window: Bounds | None, query: Query, among: Where = NOTHING) -> Statement:
     # Index: token_account__token_id_account_id (token_id, account_id).
     where = selection.token_condition + Where(("associated",)) + selection.among("account_id", window) + among
     where += compare(UNINDEXED_BALANCE, selection.balances, any_equal=False) + _having_key(selection)

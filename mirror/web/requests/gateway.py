@@ -7,6 +7,7 @@ gateway meets the deadline of each request:
 whatever hangs, its client is answered 503.
 """
 
+import io
 import sys
 import threading
 import time
@@ -157,8 +158,8 @@ class Gateway:
         if self.scheduler.waiting >= self._most_waiting and apart is None:
             refuse(refusals.busy(path))
             return
-        if not is_short:
-            environment["wsgi.input"] = self.readers.read(environment)
+        # Granian's body, while there is one, holds up the next request of its connection.
+        environment["wsgi.input"] = io.BytesIO() if is_short else self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
         self.open[exchange] = None
         if apart is None:

@@ -1,5 +1,6 @@
 """A few of granian's threads take requests and work on them; the others rest."""
 
+import io
 import threading
 import time
 from collections.abc import Iterable
@@ -80,11 +81,13 @@ def _named(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
 def test_short_requests_are_worked_on_by_the_thread_that_takes_them(settings_of, ready, method, is_own):
     settings_of({"web.threads": 1})
     gateway, protocol = Gateway(_named, [], ready=ready), Protocol()
-    taking = threading.Thread(target=gateway, args=(protocol, environment("/api/v1/blocks", method=method)))
+    request = environment("/api/v1/blocks", method=method) | {"wsgi.input": io.BytesIO(b"unread")}
+    taking = threading.Thread(target=gateway, args=(protocol, request))
     taking.start()
     taking.join()
     status, _, body = protocol.answer()
     assert (status, int(body) == taking.ident) == (200, is_own)
+    assert request["wsgi.input"].read() == b""
 
     closed = threading.Event()
 
