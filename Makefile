@@ -1,5 +1,10 @@
 # Two commands: `make up` runs a node, `make test` checks everything.
-PYTHON ?= python3
+# The first of these that is usable and built with optimizations, as those of distributions are, or else python3.
+USABLE = import ensurepip, sys, sysconfig, venv; arguments = sysconfig.get_config_var("CONFIG_ARGS") or ""; \
+  is_optimized = sys.base_prefix == "/usr" or "--enable-optimizations" in arguments; \
+  sys.exit(sys.version_info < (3, 11) or not is_optimized)
+PYTHON ?= $(shell for each in python3 /usr/bin/python3; do \
+  $$each -c '$(USABLE)' 2>/dev/null && echo $$each && exit; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement
