@@ -13,7 +13,7 @@ import sys
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import compress, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -345,20 +345,18 @@ def poseidon_parameters() -> tuple[list[list[int]], list[list[int]]]:
     """Return the constants of the rounds and the matrix, by the Grain generator."""
     sizes = ((1, 2), (0, 4), (254, 12), (5, 12), (8, 10), (60, 10), ((1 << 30) - 1, 30))
     first = "".join(format(value, f"0{length}b") for value, length in sizes)
-    register, length, scale = int(first[::-1], 2), 80, 1
-    while length < 1 << 19:
-        # Squared, the feedback holds for bits twice as far apart, and so on: each step adds as many bits as
-        # do not depend on each other.
-        last = register >> length - 80 * scale
-        new = last
-        for tap in (13, 23, 38, 51, 62):
-            new ^= last >> tap * scale
-        register |= (new & (1 << 18 * scale) - 1) << length
-        length += 18 * scale
-        scale *= 1 + (length >= 160 * scale)
-    # The first 160 bits after those of the register are left out.
-    bits = f"{register:0{length}b}"[::-1][240:]
-    chosen = compress(bits[1::2], map("1".__eq__, bits[::2]))
+
+    def steps() -> Iterator[str]:
+        register = int(first[::-1], 2)
+        while True:
+            # Bits 18 steps apart do not depend on each other.
+            new = register ^ register >> 13 ^ register >> 23 ^ register >> 38 ^ register >> 51
+            new = new & (1 << 18) - 1 ^ register >> 62
+            register = register >> 18 | new << 62
+            yield from format(new, "018b")[::-1]
+
+    bits = islice(steps(), 160, None)
+    chosen = (bit for choice, bit in zip(bits, bits, strict=True) if choice == "1")
 
     def number(below: int) -> int:
         while (value := int("".join(islice(chosen, 254)), 2)) >= below:
