@@ -7,6 +7,7 @@ refunds and deletions to the frame above; the deadline is checked; a tracer is c
 from types import TracebackType
 from typing import Any
 
+from eth import constants
 from eth.abc import ComputationAPI, MessageAPI, OpcodeAPI, StateAPI, TransactionContextAPI
 from eth.exceptions import Halt, InvalidInstruction, Revert, VMError
 from eth.vm import mnemonics, opcode_values
@@ -24,6 +25,7 @@ from eth.vm.opcode import as_opcode
 from eth.vm.stack import Stack
 from eth_typing import Address
 
+from mirror.core.values.hashes import keccak256
 from web3sim.engine import interface
 from web3sim.engine.code import Code
 from web3sim.engine.halts import ExceptionalHalt, get_halt
@@ -44,16 +46,24 @@ class Meter(GasMeter):
         self.refund_strategy = allow_negative_refund_strategy
 
 
+def _sha3(computation: ComputationAPI) -> None:
+    start, size = computation.stack_pop_ints(2)
+    computation.extend_memory(start, size)
+    computation.consume_gas(constants.GAS_SHA3WORD * ((size + 31) // 32), mnemonics.SHA3)
+    computation.stack_push_bytes(keccak256(computation.memory_read_bytes(start, size)))
+
+
 class EngineComputation(CancunComputation):
     """Plain Cancun."""
 
-    # The library's SELFDESTRUCT warns of its own deprecation each time.
+    # The library's SELFDESTRUCT warns of its own deprecation each time, and its SHA3 hashes slowly.
     opcodes: dict[int, OpcodeAPI] = CANCUN_OPCODES | {
+        opcode_values.SHA3: as_opcode(_sha3, mnemonics.SHA3, constants.GAS_SHA3),
         opcode_values.SELFDESTRUCT: as_opcode(
             logic_fn=ensure_no_static(selfdestruct_eip6780),
             mnemonic=mnemonics.SELFDESTRUCT,
             gas_cost=GAS_SELFDESTRUCT_EIP150,
-        )
+        ),
     }
     _precompiles: Any = PRECOMPILES
     state_class: type[EngineState] = EngineState

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pyrevm
-from coincurve import PublicKey
 from eth.abc import ComputationAPI
 from eth_typing import Address
+from spec256k1 import PublicKey
 
 from mirror.core.values.hashes import keccak256
 from web3sim.engine.halts import ExceptionalHalt
@@ -63,7 +63,7 @@ def ecrecover(data: bytes) -> bytes:
     if parity not in (0, 1) or not in_order:
         return b""
     try:
-        key = PublicKey.from_signature_and_message(r + s + bytes([parity]), digest, hasher=None)
+        key = PublicKey.from_signature_and_message(r + s + bytes([parity]), digest)
     except ValueError:
         return b""
     return keccak256(key.format(compressed=False)[1:])[12:].rjust(32, b"\0")

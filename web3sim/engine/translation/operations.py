@@ -1,7 +1,7 @@
 """The operations that the translator knows by heart, and what they cost.
 
 An operation is known by heart ("direct") only where the computation's table of opcodes has the very function
-that Cancun has, or a ledger's SSTORE and calls, which differ by limits of the state: whatever else a ledger's
+of plain Cancun, or a ledger's SSTORE and calls, which differ by limits of the state: whatever else a ledger's
 rules replace is called as it is.
 """
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eth.vm import opcode_values as op
-from eth.vm.forks.cancun.opcodes import CANCUN_OPCODES
 from eth.vm.logic.invalid import InvalidOpcode
 
+from web3sim.engine.computation import EngineComputation
 from web3sim.engine.ledger.operations import LEDGER_OPERATIONS, CheckedCall
 
 # What an operation takes from the stack and leaves there.
@@ -66,7 +66,7 @@ class Instructions:
 
 
 def _unchanged(opcode: Any, code: int) -> bool:
-    known: Any = CANCUN_OPCODES[code]
+    known: Any = EngineComputation.opcodes[code]
     if isinstance(opcode, CheckedCall) or opcode is LEDGER_OPERATIONS.get(op.SSTORE):
         return True
     return opcode is known or (

@@ -4,8 +4,8 @@ from typing import Any
 
 from eth.exceptions import OutOfGas, Revert, WriteProtection
 from eth.vm.forks.london.storage import GAS_SCHEDULE_EIP3529
-from sha3 import keccak_256
 
+from mirror.core.values.hashes import keccak256
 from web3sim.engine.translation.calls import call
 from web3sim.engine.translation.frame import Frame, execute, push_value
 from web3sim.engine.translation.memory import (
@@ -155,13 +155,13 @@ def shifted_signed(shift: int, value: int) -> int:
 
 
 NAMES: dict[str, Any] = {
-    "__builtins__": {"len": len, "pow": pow},
+    "__builtins__": {"bytes": bytes, "len": len, "pow": pow},
     "M": MASK,
     "N": SIGN,
     "W": WORD,
     "O": OutOfGas,
     "F": int.from_bytes,
-    "K": keccak_256,
+    "K": keccak256,
     "X": execute,
     "Q": push_value,
     "G": grow,

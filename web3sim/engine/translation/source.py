@@ -303,7 +303,7 @@ class _Trace(Writer):
         else:
             self.emit(f"g = H({offset.text}, {size.text}, {_HASH_WORD}, m, g)")
             where = f"{offset.text}:{offset.text} + {size.text}"
-        self.push(Expression(f"F(K(m[{where}]).digest())"))
+        self.push(Expression(f"F(K(bytes(m[{where}])))"))
 
     def _copy(self, code: int) -> None:
         to, source, size = self.pop(3)

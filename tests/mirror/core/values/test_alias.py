@@ -73,7 +73,3 @@ def test_an_alias_of_twenty_bytes_is_an_evm_address_itself():
 )
 def test_other_aliases_stand_for_no_address(data):
     assert alias.evm_address(data) is None
-
-
-def test_keccak_is_not_sha3():
-    assert keccak256(b"").hex() == "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
