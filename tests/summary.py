@@ -63,8 +63,8 @@ def skipped(reasons: list[str]) -> tuple[list[str], bool]:
 
 
 def _is_absent(cause: dict[str, Any]) -> bool:
-    """Return whether the machine lacks what the tests need: a program, a variable or a path."""
-    has_program = any(map(shutil.which, cause.get("programs", ())))
+    """Return whether the machine lacks what the tests need: one of its programs, a variable or a path."""
+    has_program = "programs" in cause and all(map(shutil.which, cause["programs"]))
     has_variable = cause.get("variable", "") in os.environ
     has_path = "path" in cause and (_ROOT / cause["path"]).exists()
     return not (has_program or has_variable or has_path)

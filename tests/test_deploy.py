@@ -13,6 +13,7 @@ import pytest
 import yaml
 from django.core.management import get_commands
 from django.urls import resolve
+from packaging.specifiers import SpecifierSet
 
 from mirror.core.config import load
 from mirror.core.config.reverse_proxies import is_within
@@ -62,13 +63,34 @@ def test_the_image_serves_on_the_port_that_it_names_as_a_user_without_rights():
 
 def test_the_image_starts_a_command_and_is_watched_by_a_page_that_there_is():
     (started,) = re.findall(r"^CMD (.*)$", DOCKERFILE, re.M)
-    (path,) = re.findall(r"127\.0\.0\.1:\{os\.environ\[\\\"PORT\\\"\]\}(/[\w/]+)", DOCKERFILE)
+    (check,) = re.findall(r"^HEALTHCHECK .*\\\n +CMD (.*)$", DOCKERFILE, re.M)
+    python, option, script = json.loads(check)
+    (path,) = re.findall(r"http://127\.0\.0\.1:\{os\.environ\[\"PORT\"\]\}(/[\w/]+)", script)
 
     assert json.loads(started) == ["python", "manage.py", "up"]
+    assert (python, option) == ("python", "-c") and compile(script, "HEALTHCHECK", "exec")
     assert resolve(path)
-    (python,) = re.findall(r"^ARG PYTHON=(.*)$", DOCKERFILE, re.M)
+
+
+def test_the_image_has_a_base_by_digest_and_packages_by_hash_as_wheels():
+    (base,) = re.findall(r"^ARG BASE=(.*)$", DOCKERFILE, re.M)
+    tag, _, digest = base.partition("@")
+    version = re.fullmatch(r"python:(3\.\d+)-slim-trixie", tag)
+
+    assert version and re.fullmatch(r"sha256:[0-9a-f]{64}", digest)
+    assert f" {tag}` prints the digest" in DOCKERFILE
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.M) == ["${BASE}", "${BASE}"]
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
-    assert required == f">={python}"
+    assert SpecifierSet(required).contains(version[1])
+    (options,) = re.findall(r"pip .*install ((?:.*\\\n)*.*)$", DOCKERFILE, re.M)
+    assert options.replace("\\\n", " ").split() == [
+        "--no-cache-dir",
+        "--require-hashes",
+        *("--only-binary", ":all:"),
+        *("--requirement", "requirements.txt"),
+    ]
+    # Nothing but wheels: no compiler, no packages of Debian, no repository.
+    assert not re.search(r"apt-get|\bgcc\b|\bgit\b", DOCKERFILE)
 
 
 def test_the_services_of_compose_fit_the_image_and_each_other():

@@ -1,9 +1,12 @@
 """The Helm chart: what its templates name exists, and its pods have no rights that they do not need."""
 
+import os
 import re
 import shutil
 import subprocess
+import time
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,11 +77,47 @@ def test_ports_paths_and_user_are_those_of_the_image() -> None:
     assert f"--uid {user} " in DOCKERFILE
 
 
+def test_the_loader_is_alive_while_the_file_of_its_counts_is_new(tmp_path: Path) -> None:
+    loader = yaml.safe_load(re.sub(r"^.*\{\{.*$", "", TEMPLATES["loader"], flags=re.M))
+    (container,) = loader["spec"]["template"]["spec"]["containers"]
+    probe = container["livenessProbe"]
+    folder = f"{variables_of_image()['SVC_MIRROR_DATA']}/metrics"
+    *start, script = probe["exec"]["command"]
+    assert f" {folder} " in script
+
+    def fails() -> bool:
+        command = [*start, script.replace(folder, str(tmp_path / "metrics"))]
+        return subprocess.run(command, capture_output=True).returncode != 0
+
+    assert fails()
+    file = tmp_path / "metrics/7-100.json"
+    file.parent.mkdir()
+    file.touch()
+    assert not fails()
+    os.utime(file, (time.time() - 120,) * 2)
+    assert fails()
+    # It waits for the database for less time at its start.
+    seconds = probe["periodSeconds"] * (probe["failureThreshold"] - 1)
+    assert seconds > load({})["common.databaseStartup.timeout"]
+
+
 @HELM
 def test_helm_accepts_the_chart() -> None:
     done = subprocess.run(["helm", "lint", "--strict", CHART], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("helm", "kubernetes-validate"))),
+    reason="helm and kubernetes-validate are not both installed",
+)
+def test_kubernetes_knows_all_fields_of_the_chart(tmp_path: Path) -> None:
+    path = tmp_path / "chart.yaml"
+    path.write_text(yaml.safe_dump_all(documents()))
+    done = subprocess.run(["kubernetes-validate", "--strict", path], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @HELM

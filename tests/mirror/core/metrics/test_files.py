@@ -98,6 +98,19 @@ def test_a_fork_counts_nothing_of_its_parent(metrics):
     os.close(writer)
 
 
+def test_the_file_of_a_process_that_counts_nothing_new_gets_a_new_time(metrics, tmp_path: Path):
+    writer = files.Writer("other")
+    writer.write()
+    (file,) = (tmp_path / "metrics").glob("*.json")
+    content = file.read_bytes()
+    os.utime(file, (0, 0))
+
+    writer.write()
+
+    assert file.read_bytes() == content
+    assert file.stat().st_mtime > 0
+
+
 def test_they_are_written_as_prometheus_reads_them(metrics):
     counter, _, histogram = metrics
     counter.add('a "pear"')
