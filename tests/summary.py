@@ -64,9 +64,10 @@ def skipped(reasons: list[str]) -> tuple[list[str], bool]:
 
 def _is_absent(cause: dict[str, Any]) -> bool:
     """Return whether the machine lacks what the tests need: one of its programs, a variable or a path."""
-    has_program = "programs" in cause and all(map(shutil.which, cause["programs"]))
+    programs = [program.split(" or ") for program in cause.get("programs", ())]
+    has_program = bool(programs) and all(any(map(shutil.which, names)) for names in programs)
     has_variable = cause.get("variable", "") in os.environ
-    has_path = "path" in cause and (_ROOT / cause["path"]).exists()
+    has_path = "path" in cause and any(Path("/").glob(str(_ROOT / cause["path"])[1:]))
     return not (has_program or has_variable or has_path)
 
 
