@@ -12,7 +12,7 @@ CHECK := import sys, sysconfig; get = sysconfig.get_config_var; \
 PYTHON ?= $(shell for option in "" slow; do for each in $(PYTHONS); do \
   $$each -c '$(CHECK)' $$option 2>/dev/null && echo $$each && exit; done; done; echo python3)
 INSTALL = @command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON): Python 3.11 to 3.14 is needed" \
-  "(Debian, Ubuntu: apt-get install python3 python3-venv)." >&2; exit 1; }; $(PYTHON) -I mirror/operations/install.py
+  "(Debian, Ubuntu: apt-get install python3 python3-venv)." >&2; exit 1; }; $(PYTHON) -I deploy/install.py
 
 # A program in a session of its own does not receive the terminal's Ctrl-C.
 IN_OWN_SESSION = $(BIN)/python -c 'import os, sys; os.setsid(); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])'

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import os
 import re
+import runpy
 import shutil
 import signal
 import subprocess
@@ -14,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from mirror.operations import install
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[1]
+INSTALL = ROOT / "deploy/install.py"
 HERE = "py3-none-any"
 ELSEWHERE = "py3-none-win_amd64"
 
@@ -66,7 +67,7 @@ def locked(folder: Path, name: str, platform: str = HERE, version: str = "1.0") 
 def run(folder: Path, environment: dict[str, str], *packages: str) -> tuple[int, str]:
     (folder / "requirements.txt").write_text("".join(packages))
     done = subprocess.run(
-        [sys.executable, "-I", install.__file__, "requirements.txt"],
+        [sys.executable, "-I", INSTALL, "requirements.txt"],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
@@ -156,7 +157,7 @@ def test_interrupt_ends_the_installation(folder, environment, tmp_path):
     slow.write_text("#!/bin/sh\ntouch started; exec sleep 600\n")
     slow.chmod(0o755)
     (folder / "requirements.txt").write_text(locked(folder, "some-package"))
-    command = [sys.executable, "-I", install.__file__, "requirements.txt"]
+    command = [sys.executable, "-I", INSTALL, "requirements.txt"]
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as running:
         wait_until((folder / "started").exists)
         running.send_signal(signal.SIGINT)
@@ -175,7 +176,7 @@ def test_interrupt_ends_the_installation(folder, environment, tmp_path):
 )
 def test_unsuitable_python_is_refused(folder, change, sentence):
     program = f"import runpy, sys, sysconfig; {change}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    program = program.replace("sys.argv[0]", repr(install.__file__))
+    program = program.replace("sys.argv[0]", repr(str(INSTALL)))
     done = subprocess.run(
         [sys.executable, "-c", program, "requirements.txt"], cwd=folder, capture_output=True, text=True
     )
@@ -185,11 +186,12 @@ def test_unsuitable_python_is_refused(folder, change, sentence):
 
 
 def test_old_pythons_can_read_the_refusal():
-    ast.parse(Path(install.__file__).read_text(), feature_version=(3, 6))
+    ast.parse(INSTALL.read_text(), feature_version=(3, 6))
 
 
 def test_makefile_and_project_name_the_same_pythons():
-    (oldest, newest) = install.OLDEST, install.NEWEST
+    values = runpy.run_path(str(INSTALL))
+    oldest, newest = values["OLDEST"], values["NEWEST"]
     requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert requires == f">={oldest[0]}.{oldest[1]},<{newest[0]}.{newest[1] + 1}"
     makefile = (ROOT / "Makefile").read_text()

@@ -1,6 +1,6 @@
 """Install the packages of a lock into `.venv`: the first step of `make`.
 
-    python3 -I mirror/operations/install.py requirements.txt
+    python3 -I deploy/install.py requirements.txt
 
 It runs before there are packages, so it imports the standard library alone. A Python that is too old can
 read it up to the sentence that says so. uv does the work where it is installed, pip elsewhere: both take
