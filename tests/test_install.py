@@ -18,7 +18,7 @@ import pytest
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
-INSTALL = ROOT / "deploy/install.py"
+INSTALL = str(ROOT / "deploy/install.py")
 HERE = "py3-none-any"
 ELSEWHERE = "py3-none-win_amd64"
 
@@ -176,7 +176,7 @@ def test_interrupt_ends_the_installation(folder, environment, tmp_path):
 )
 def test_unsuitable_python_is_refused(folder, change, sentence):
     program = f"import runpy, sys, sysconfig; {change}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    program = program.replace("sys.argv[0]", repr(str(INSTALL)))
+    program = program.replace("sys.argv[0]", repr(INSTALL))
     done = subprocess.run(
         [sys.executable, "-c", program, "requirements.txt"], cwd=folder, capture_output=True, text=True
     )
@@ -186,11 +186,11 @@ def test_unsuitable_python_is_refused(folder, change, sentence):
 
 
 def test_old_pythons_can_read_the_refusal():
-    ast.parse(INSTALL.read_text(), feature_version=(3, 6))
+    ast.parse(Path(INSTALL).read_text(), feature_version=(3, 6))
 
 
 def test_makefile_and_project_name_the_same_pythons():
-    values = runpy.run_path(str(INSTALL))
+    values = runpy.run_path(INSTALL)
     oldest, newest = values["OLDEST"], values["NEWEST"]
     requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert requires == f">={oldest[0]}.{oldest[1]},<{newest[0]}.{newest[1] + 1}"
