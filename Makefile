@@ -65,7 +65,7 @@ lint: install-dev
 install:
 	$(INSTALL) requirements.txt
 
-install-dev: install
+install-dev:
 	$(INSTALL) requirements-dev.txt
 
 # The requirements files from the lists in pyproject.toml: every package, for all platforms, with hashes.

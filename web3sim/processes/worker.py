@@ -146,14 +146,12 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     from mirror.core.db.replicas import reading
     from mirror.core.db.scheduling import request_scheduler as request_scheduler
     from web3sim.calls import call
-    from web3sim.engine import precompiles
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
     reading.use_replicas(replicas)
     call.load_engine()
     trace.load_engine()
-    precompiles.load()
     # Loads Django's backend, and connects to nothing.
     _ = connections[DEFAULT_DB_ALIAS]
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)

@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from ledger.proofs.threshold import bn254
-from ledger.proofs.threshold.bn254 import Pair, Point2
 from ledger.proofs.threshold.identity import ID_LENGTH, WrongSignature
 from ledger.proofs.threshold.verify_proof import poseidon
+from mirror.core.values.bn254.fields import ORDER
+from mirror.core.values.bn254.points import INFINITY, Point1, Point2, linear_combination, negative
 
 LENGTH: Final = 704
 KEY_LENGTH: Final = 1768
@@ -39,7 +40,7 @@ class _Values:
 
     def scalar(self) -> int:
         number = int.from_bytes(self.take(_SCALAR), "little")
-        if number >= bn254.ORDER:
+        if number >= ORDER:
             raise WrongSignature("a number in it is greater than the order of the curve")
         return number
 
@@ -51,7 +52,7 @@ class _Values:
         self.count(2)
         return read(), read()
 
-    def g1(self) -> Pair:
+    def g1(self) -> Point1:
         return bn254.g1(self.take(_G1))
 
     def g2(self) -> Point2:
@@ -63,12 +64,12 @@ class ProofKey:
     """The key with which such proofs are verified: column history_proof_verification_key of table ledger."""
 
     computation: int
-    alpha: Pair
+    alpha: Point1
     beta: Point2
     gamma: Point2
     delta: Point2
-    inputs: tuple[Pair, ...]
-    g: Pair
+    inputs: tuple[Point1, ...]
+    g: Point1
     h: Point2
     beta_h: Point2
 
@@ -92,13 +93,13 @@ class _Proof:
     steps: int
     first: tuple[int, int]
     last: tuple[int, int]
-    running: tuple[Pair, Pair]
-    incoming: tuple[Pair, Pair]
-    a: Pair
+    running: tuple[Point1, Point1]
+    incoming: tuple[Point1, Point1]
+    a: Point1
     b: Point2
-    c: Pair
-    openings: tuple[tuple[int, Pair], tuple[int, Pair]]
-    cross_term: Pair
+    c: Point1
+    openings: tuple[tuple[int, Point1], tuple[int, Point1]]
+    cross_term: Point1
     r: int
     challenges: tuple[int, int]
 
@@ -125,10 +126,10 @@ def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes
         raise WrongSignature("the proof of its key is one of another key")
     if proof.steps <= 1:
         raise WrongSignature("the proof of its key covers no address book")
-    if proof.incoming[1] != bn254.INFINITY:
+    if proof.incoming[1] != INFINITY:
         raise WrongSignature("the last step of the proof of its key has an error term")
-    witness = bn254.add(proof.running[0], bn254.times(proof.incoming[0], proof.r))
-    error = bn254.add(proof.running[1], bn254.times(proof.cross_term, proof.r))
+    witness = linear_combination([(proof.running[0], 1), (proof.incoming[0], proof.r)])
+    error = linear_combination([(proof.running[1], 1), (proof.cross_term, proof.r)])
     inputs = [
         key.computation,
         proof.steps,
@@ -150,24 +151,21 @@ def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes
 
 
 def _is_proved(key: ProofKey, proof: _Proof, inputs: list[int]) -> bool:
-    total = key.inputs[0]
-    for number, point in zip(inputs, key.inputs[1:], strict=True):
-        total = bn254.add(total, bn254.times(point, number))
-    pairs = (bn254.negated(proof.a), proof.b), (key.alpha, key.beta), (total, key.gamma), (proof.c, key.delta)
+    total = linear_combination(zip(key.inputs, [1, *inputs], strict=True))
+    pairs = (negative(proof.a), proof.b), (key.alpha, key.beta), (total, key.gamma), (proof.c, key.delta)
     return bn254.pairing_is_one(pairs)
 
 
-def _is_opened(key: ProofKey, commitment: Pair, challenge: int, value: int, point: Pair) -> bool:
+def _is_opened(key: ProofKey, commitment: Point1, challenge: int, value: int, point: Point1) -> bool:
     """Return whether a committed polynomial has a value at a challenge.
 
     e(C - value g, h) = e(point, beta_h - challenge h), with the challenge moved to the first group.
     """
-    left = bn254.add(commitment, bn254.negated(bn254.times(key.g, value)))
-    left = bn254.add(left, bn254.times(point, challenge))
-    return bn254.pairing_is_one([(left, key.h), (bn254.negated(point), key.beta_h)])
+    left = linear_combination([(commitment, 1), (key.g, -value), (point, challenge)])
+    return bn254.pairing_is_one([(left, key.h), (negative(point), key.beta_h)])
 
 
-def _limbs(point: Pair) -> list[int]:
+def _limbs(point: Point1) -> list[int]:
     """Return the coordinates in parts of 55 bits, the least first."""
     mask = (1 << _LIMB_BITS) - 1
     return [coordinate >> shift * _LIMB_BITS & mask for coordinate in point for shift in range(_LIMBS)]

@@ -10,7 +10,7 @@ from mirror.core import logs
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.logs import events
-from tests.web3sim.engine.world import RETURN_TOP, code
+from tests.web3sim.engine.world import LONG_PRECOMPILES, RETURN_TOP, code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
 from web3sim.api import call
 from web3sim.limits.buckets import SharedBuckets
@@ -206,10 +206,15 @@ def test_a_filter_chooses_the_engine(client, settings_of, engine):
     assert post(client, {"to": hex_address(5105)}).json() == {"result": WORD_42}
 
 
-def test_a_call_that_takes_too_long_is_ended(client, settings_of):
+@pytest.mark.parametrize(
+    "operations",
+    [ENDLESS, *(code(*each) for each in LONG_PRECOMPILES.values())],
+    ids=["a loop", *LONG_PRECOMPILES],
+)
+def test_a_call_that_takes_too_long_is_ended(client, settings_of, operations):
     settings_of({"web3.evm.maxGasLimit": 10**14, "web3.throttle.gasUnit": 10**14})
     pool.stop()
-    contract(Build(), 5106, ENDLESS)
+    contract(Build(), 5106, operations)
     # The first waits for the processes to start.
     assert post(client, {"to": hex_address(CALLER)}).status == 200
     settings_of({"web3.requestTimeout": 0.3})

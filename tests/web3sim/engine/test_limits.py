@@ -11,6 +11,7 @@ from tests.web3sim.engine.world import (
     BLOCK,
     CONTRACT,
     ENGINES,
+    LONG_PRECOMPILES,
     NOBODY,
     OTHER,
     RETURN_TOP,
@@ -57,6 +58,14 @@ def test_a_call_ends_at_its_deadline(run, world, operations):
 
     with pytest.raises(DeadlinePassed):
         run(gas=10**12, deadline=time.monotonic() + 0.05)
+
+
+@pytest.mark.parametrize("operations", LONG_PRECOMPILES.values(), ids=LONG_PRECOMPILES)
+def test_one_call_of_a_precompiled_contract_ends_at_its_deadline(run, world, operations):
+    world.contract(CONTRACT, *operations)
+
+    with pytest.raises(DeadlinePassed):
+        run(gas=10**14, deadline=time.monotonic() + 0.05)
 
 
 def test_a_call_whose_deadline_is_over_does_not_begin(run):

@@ -19,7 +19,7 @@ def test_an_unknown_engine_is_named_with_those_there_are():
 def test_the_library_comes_with_the_first_engine_without_its_bls12_381():
     program = (
         "import sys; from web3sim.engine import interface, registry\n"
-        "assert not {'eth', 'pyrevm', 'py_ecc'} & set(sys.modules), 'too early'\n"
+        "assert not {'eth', 'gmpy2', 'py_ecc'} & set(sys.modules), 'too early'\n"
         "registry.engine('pyevm')\n"
         "assert 'eth' in sys.modules and 'py_ecc.bls' not in sys.modules\n"
     )

@@ -95,3 +95,38 @@ def execution_gas_of(run: Callable[[], CallResult], world: World, *operations: s
     """The gas of CONTRACT with this code, without what the message costs."""
     world.contract(CONTRACT, *operations)
     return run().execution_gas
+
+
+# PRECOMPILED CONTRACTS THAT TAKE LONG: each call takes seconds, or longer than any test.
+
+_PAIR = (
+    *(1, 2),
+    0x198E9393920D483A7260BFB731FB5D25F1AA493335A9E71297E485B7AEF312C2,
+    0x1800DEEF121F1E76426A00665E5C4479674322D4F75EDADD46DEBD5CD992F6ED,
+    0x090689D0585FF075EC9E99AD690C3395BC4B313370B38EF355ACDADCD122975B,
+    0x12C85EA5DB8C6DEB4AAB71808DCB408FE3D1E7690C43D37B4CE6CC0166FA7DAA,
+)
+_DOUBLINGS = 12
+_STORED_PAIRS = tuple(
+    operation for place, number in enumerate(_PAIR) for operation in (number, 32 * place, "MSTORE")
+) + tuple(
+    operation
+    for size in (192 << doubled for doubled in range(_DOUBLINGS))
+    for operation in (size, 0, size, "MCOPY")
+)
+_EXPONENT_SIZE = 2**23
+
+
+def _static_call(number: int, size: int) -> tuple[str | int | bytes, ...]:
+    return 0, 0, size, 0, number, "GAS", "STATICCALL"
+
+
+LONG_PRECOMPILES: dict[str, tuple[str | int | bytes, ...]] = {
+    "pairings": (*_STORED_PAIRS, *_static_call(8, 192 << _DOUBLINGS)),
+    "rounds of BLAKE2": (2**256 - 1, 0, "MSTORE", *_static_call(9, 213)),
+    "a long exponent": (
+        *(1, 0, "MSTORE", _EXPONENT_SIZE, 32, "MSTORE", 16, 64, "MSTORE"),
+        *(2**256 - 1, 96, "MSTORE", 2**256 - 1, 97 + _EXPONENT_SIZE, "MSTORE"),
+        *_static_call(5, 113 + _EXPONENT_SIZE),
+    ),
+}

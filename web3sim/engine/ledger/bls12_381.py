@@ -13,7 +13,7 @@ from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
 from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import Halt
-from web3sim.engine.precompiles import Precompile, priced
+from web3sim.engine.precompiles.cancun import Precompile, priced
 
 _COORDINATE, _PADDING, _SCALAR = 64, 16, 32
 _G1, _G2 = 2 * _COORDINATE, 4 * _COORDINATE
@@ -93,31 +93,20 @@ def _gas_of_multiplications(price: int, size: int, discounts: Sequence[int]) -> 
     return gas
 
 
-def _contract(gas: int | Callable[[bytes], int], answer: Callable[[bytes], bytes]) -> Precompile:
-    def checked(data: bytes) -> bytes:
-        try:
-            return answer(data)
-        except ValueError as error:
-            # Coordinates that are no numbers of the field, points that are not on the curve.
-            raise ExceptionalHalt(Halt.PRECOMPILE) from error
-
-    return priced(gas if callable(gas) else lambda data: gas, checked)
-
-
 _CONTRACTS = {
-    0x0B: _contract(constants.BLS12_G1_ADD_GAS, _adding(G1Point, _G1)),
-    0x0C: _contract(
+    0x0B: priced(constants.BLS12_G1_ADD_GAS, _adding(G1Point, _G1)),
+    0x0C: priced(
         _gas_of_multiplications(constants.BLS12_G1_MSM_GAS, _G1, constants.G1_MSM_DISCOUNTS),
         _multiplying(G1Point, _G1),
     ),
-    0x0D: _contract(constants.BLS12_G2_ADD_GAS, _adding(G2Point, _G2)),
-    0x0E: _contract(
+    0x0D: priced(constants.BLS12_G2_ADD_GAS, _adding(G2Point, _G2)),
+    0x0E: priced(
         _gas_of_multiplications(constants.BLS12_G2_MSM_GAS, _G2, constants.G2_MSM_DISCOUNTS),
         _multiplying(G2Point, _G2),
     ),
-    0x0F: _contract(lambda data: _PAIRING + _PAIRING_OF_PAIR * (len(data) // _PAIR), _pair),
-    0x10: _contract(constants.BLS12_MAP_FP_G1_GAS, _mapping(G1Point.map_from_fp_be, _COORDINATE)),
-    0x11: _contract(constants.BLS12_MAP_FP2_G2_GAS, _mapping(G2Point.map_from_fp2_be, 2 * _COORDINATE)),
+    0x0F: priced(lambda data: _PAIRING + _PAIRING_OF_PAIR * (len(data) // _PAIR), _pair),
+    0x10: priced(constants.BLS12_MAP_FP_G1_GAS, _mapping(G1Point.map_from_fp_be, _COORDINATE)),
+    0x11: priced(constants.BLS12_MAP_FP2_G2_GAS, _mapping(G2Point.map_from_fp2_be, 2 * _COORDINATE)),
 }
 
 BLS12_381: dict[Address, Precompile] = {

@@ -6,6 +6,7 @@ from py_arkworks_bls12381 import G1Point, G2Point
 from ledger.proofs.threshold import bn254, threshold, verify_proof
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity, WrongSignature
 from ledger.proofs.threshold.verify_proof import Rejected, key_parts, read
+from mirror.core.values.bn254 import fields as bn254_fields
 from mirror.demo.streams.threshold_signer import ThresholdSigner, g1_bytes, g2_bytes
 
 # The field of coordinates of BLS12-381.
@@ -168,7 +169,7 @@ def compressed(number: int, flags: int = 0) -> bytes:
 @pytest.mark.parametrize(
     "data",
     [
-        compressed(1 + bn254.FIELD),
+        compressed(1 + bn254_fields.FIELD),
         compressed(0, 0xC0),
         compressed(1, 0x40),
         compressed(1, 0xC0),
@@ -184,8 +185,8 @@ def test_compressed_points_have_one_encoding(data):
 @pytest.mark.parametrize(
     ("real", "imaginary"),
     [
-        (compressed(bn254.FIELD), compressed(0)),
-        (compressed(0), compressed(bn254.FIELD)),
+        (compressed(bn254_fields.FIELD), compressed(0)),
+        (compressed(0), compressed(bn254_fields.FIELD)),
         (compressed(0), compressed(0, 0x40)),
         (compressed(0), compressed(0, 0xC0)),
         (compressed(0, 0x80), compressed(0)),

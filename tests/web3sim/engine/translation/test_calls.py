@@ -5,13 +5,11 @@ import sys
 import tracemalloc
 from typing import Any
 
-import pyrevm
 import pytest
 
-from tests.benchmarks.evm_traps import Trap, rounds, traps
+from tests.benchmarks.evm_traps import Trap, traps
 from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, NOBODY, OTHER, SENDER, World, code, long_zero
 from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Profile, Status
-from web3sim.engine.pyevm import PlainEngine
 from web3sim.engine.translation.engine import TranslatedEngine
 
 MEGABYTE = 2**20
@@ -143,28 +141,3 @@ def test_a_small_call_is_a_few_functions():
     """It was 284 of Python alone, and 55 microseconds."""
     for name in ("small calls", "small static calls", "small delegate calls"):
         assert _functions_called(next(trap for trap in traps() if trap.name == name)) < 100
-
-
-def test_native_answers_come_from_one_machine_many_times(monkeypatch):
-    """It's made anew now and then, and answers the same."""
-    made: list[str] = []
-    machine = pyrevm.EVM
-
-    def make(spec_id: str) -> pyrevm.EVM:
-        made.append(spec_id)
-        return machine(spec_id=spec_id)
-
-    monkeypatch.setattr(pyrevm, "EVM", make)
-    points = code(1, 0, "MSTORE", 2, 32, "MSTORE", 1, 64, "MSTORE", 2, 96, "MSTORE")
-    add = code(64, 128, 128, 0, 6, 500, "STATICCALL", "POP", 160, "MLOAD", "DUP2", "SSTORE")
-    world = _world(rounds(2_500, add, points))
-
-    result = PlainEngine().execute(
-        CallRequest(SENDER, CONTRACT, b"", 10**8, profile=Profile.ETHEREUM), BLOCK, world
-    )
-
-    assert {change.written for change in result.slots.values()} == {
-        0x15ED738C0E0A7C92E7845F96B2AE9C0A68A6A449E3538FC7FF3EBF7A5A18A2C4
-    }
-    assert len(result.slots) == 2_500
-    assert 1 <= len(made) <= 3
