@@ -10,8 +10,7 @@ import csv
 import io
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import orjson
@@ -28,7 +27,6 @@ from mirror.core.db.schema.fields import BytesField
 #: Form -> content type.
 FORMS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 
-_Chunks = Generator[bytes, None, None]
 _CHUNK_ROWS = 500
 _IDLE_SECONDS = 60
 # Each has a connection, in each web server process.
@@ -48,7 +46,9 @@ def response(rows: QuerySet[Any], columns: Sequence[str], form: str) -> Streamin
     content = _content(rows, [model._meta.get_field(name) for name in names(model, columns)], form)
     # Read at once, so that an error is still a page.
     first = next(content, b"")
-    answer = StreamingHttpResponse(_joined(first, content), content_type=FORMS[form])
+    answer = StreamingHttpResponse(content, content_type=FORMS[form])
+    # Closing the response closes the content it was made with, too.
+    answer.streaming_content = chain([first], content)
     answer.headers["Content-Disposition"] = f'attachment; filename="{model._meta.db_table}.{form}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
@@ -62,12 +62,6 @@ def names(model: Any, columns: Sequence[str]) -> list[str]:
         if field.column is not None and field.name not in columns and type(field) is not BytesField
     ]
     return [*columns, *others]
-
-
-def _joined(first: bytes, rest: _Chunks) -> Iterator[bytes]:
-    with closing(rest):
-        yield first
-        yield from rest
 
 
 def _content(

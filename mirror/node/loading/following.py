@@ -149,7 +149,8 @@ class _Run:
 
     def _load(self, pipeline: Pipeline, follower: CutoverFollower) -> Progress:
         try:
-            finished = pipeline.run(follower.files())
+            with closing(follower.files()) as files:
+                finished = pipeline.run(files)
         finally:
             self.committed = pipeline.committed
         if problem := follower.problem:
