@@ -86,10 +86,7 @@ class StreamFollower(ABC):
 
     @abstractmethod
     def files(self) -> Generator[StreamFile | None]:
-        """Yield the files in order, None whenever the next is not there yet, until stopped or at the end.
-
-        Closing this closes the source of the files.
-        """
+        """Yield the files in order, None while the next is not there yet. Closing it closes their source."""
 
 
 class Follower(StreamFollower):
@@ -285,8 +282,7 @@ class BlockFollower(StreamFollower):
     def files(self) -> Generator[StreamFile | None]:
         try:
             self._last = Position.stored()
-            start: int = config.value("importer.startBlockNumber")
-            self._number = self._last.index + 1 if self._last else start
+            self._number = self._last.index + 1 if self._last else config.value("importer.startBlockNumber")
             if self._report:
                 self._report.block_source_from(self._source.status)
             while not self._stopping.is_set():

@@ -41,7 +41,6 @@ from network import bundled
 
 log = logs.logger(__name__)
 
-
 NOW = "now"
 _FIRST_PAUSE, _MAX_PAUSE = 1.0, 60.0
 

@@ -72,10 +72,9 @@ class Bucket:
         return time - 1
 
     def files(self, interval: Interval, stopping: threading.Event) -> Generator[StreamFile | None]:
-        download = open_download(self._location)
         in_range = interval.first < interval.start
         span = Span(start=interval.start or None, until=interval.end, from_containing_file=in_range)
-        return Follower(download, self.quorums, stopping=stopping, span=span).files()
+        return Follower(open_download(self._location), self.quorums, stopping=stopping, span=span).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if the node has loaded blocks; only loading shows what else is missing."""

@@ -91,13 +91,9 @@ def _chunks(range: Range, engine: str, processes: int) -> Generator[list[Replaye
         for subrange in (*first, *subranges):
             yield _replay_part(subrange, engine)
         return
-    database = dict(connections.settings[DEFAULT_DB_ALIAS])
-    with ProcessPoolExecutor(
-        processes,
-        multiprocessing.get_context("spawn"),
-        initializer=_prepare,
-        initargs=(config.values(), database),
-    ) as pool:
+    context = multiprocessing.get_context("spawn")
+    arguments = config.values(), dict(connections.settings[DEFAULT_DB_ALIAS])
+    with ProcessPoolExecutor(processes, context, _prepare, arguments) as pool:
         futures: deque[Future[list[Replayed]]] = deque()
         for subrange in (*first, *subranges):
             futures.append(pool.submit(_replay_part, subrange, engine))
