@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 import pytest_django
+from django.conf import settings as django_settings
 from django.db import connections
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
@@ -89,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         config.stash[_FOLDER] = Path(config.workerinput["server_folder"])
+        _use_data_folder(config.stash[_FOLDER] / config.workerinput["workerid"])
         return
     temporary = _temporary()
     for left_behind in (*temporary.glob(f"{_PREFIX}*"), *Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
@@ -98,6 +100,15 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=temporary))
     folder.chmod(0o755)
     config.stash[_FOLDER] = folder
+    _use_data_folder(folder / "main")
+
+
+def _use_data_folder(folder: Path) -> None:
+    """Give this process, and the commands that it starts, a data folder that no node uses."""
+    folder.mkdir()
+    os.environ["SVC_MIRROR_DATA"] = str(folder)
+    django_settings.DATA_DIR = folder
+    django_settings.CACHES["logins"]["LOCATION"] = folder / "logins"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,11 +7,11 @@ while they come in time.
 """
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 from ledger.ingest.following.follower import StreamFollower
 from ledger.stream.block import block_file
@@ -179,12 +179,12 @@ class CutoverFollower:
         self._followers = followers
         self.problem: Any = None
 
-    def files(self) -> Iterator[StreamFile | None]:
+    def files(self) -> Generator[StreamFile | None]:
         """Yield the files of either stream in order, None whenever the next is not there yet."""
         while True:
             stream = self._choice.stream
             follower = self._followers[stream]()
-            with closing(cast(Generator[StreamFile | None], follower.files())) as files:
+            with closing(follower.files()) as files:
                 after_block = False
                 for file in files:
                     yield file

@@ -9,7 +9,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -85,8 +85,8 @@ class StreamFollower(ABC):
         return False
 
     @abstractmethod
-    def files(self) -> Iterator[StreamFile | None]:
-        """Yield the files in order, None whenever the next is not there yet, until stopped or at the end."""
+    def files(self) -> Generator[StreamFile | None]:
+        """Yield the files in order, None while the next is not there yet. Closing it closes their source."""
 
 
 class Follower(StreamFollower):
@@ -116,7 +116,7 @@ class Follower(StreamFollower):
     def fetching(self) -> bool:
         return bool(self._fetches or self._listed)
 
-    def files(self) -> Iterator[VerifiedFile | None]:
+    def files(self) -> Generator[VerifiedFile | None]:
         try:
             self._begin()
             while not self._stopping.is_set():
@@ -279,13 +279,12 @@ class BlockFollower(StreamFollower):
         # How long to wait before the next look into the source, and in the source for the block (seconds).
         self._wait = self._poll_seconds = 0.0
 
-    def files(self) -> Iterator[StreamFile | None]:
-        self._last = Position.stored()
-        start: int = config.value("importer.startBlockNumber")
-        self._number = self._last.index + 1 if self._last else start
-        if self._report:
-            self._report.block_source_from(self._source.status)
+    def files(self) -> Generator[StreamFile | None]:
         try:
+            self._last = Position.stored()
+            self._number = self._last.index + 1 if self._last else config.value("importer.startBlockNumber")
+            if self._report:
+                self._report.block_source_from(self._source.status)
             while not self._stopping.is_set():
                 block = self._next()
                 if block is None:

@@ -9,7 +9,7 @@ from the files of a range alone.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -65,7 +65,7 @@ class _Table:
     found_by: str
 
 
-def differences(batches: Sequence[Batch], first: int, last: int) -> Iterator[RowDifference]:
+def differences(batches: Sequence[Batch], first: int, last: int) -> Generator[RowDifference]:
     """Yield where the tables differ from `batches` between two consensus timestamps (inclusive)."""
     # Deletions of tokens are completed at the end of a batch by rows and columns that no record tells.
     completed = {noted.consensus_timestamp for batch in batches for noted in batch.deferred_items()}

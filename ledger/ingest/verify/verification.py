@@ -6,6 +6,7 @@ the stakes of their time, and the entities there were.
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -245,10 +246,11 @@ class Verification:
         genesis = files[0].genesis
         # The contents of files that a network begins with have times just before it.
         first = files[0].consensus_start - (len(genesis.files) if genesis else 0)
-        for difference in differences([read.batch for read in run], first, files[-1].consensus_end):
-            time = difference.consensus_timestamp
-            file = files[min(bisect_left(ends, time), len(files) - 1)]
-            self._report_finding(file.name, _position(file, time, difference.table), str(difference))
+        with closing(differences([read.batch for read in run], first, files[-1].consensus_end)) as compared:
+            for difference in compared:
+                time = difference.consensus_timestamp
+                file = files[min(bisect_left(ends, time), len(files) - 1)]
+                self._report_finding(file.name, _position(file, time, difference.table), str(difference))
 
     def _report_finding(self, file: str, position: str, what: str) -> None:
         self.checked.findings += 1

@@ -9,9 +9,8 @@ transaction would prevent others from dropping rows.
 import csv
 import io
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
-from itertools import islice
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import orjson
@@ -28,9 +27,7 @@ from mirror.core.db.schema.fields import BytesField
 #: Form -> content type.
 FORMS = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 
-_Chunks = Generator[bytes, None, None]
-_CHUNK_ROWS = 500
-_IDLE_SECONDS = 60
+_CHUNK_ROWS, _IDLE_SECONDS = 500, 60
 # Each has a connection, in each web server process.
 _slots = threading.BoundedSemaphore(2)
 
@@ -48,7 +45,9 @@ def response(rows: QuerySet[Any], columns: Sequence[str], form: str) -> Streamin
     content = _content(rows, [model._meta.get_field(name) for name in names(model, columns)], form)
     # Read at once, so that an error is still a page.
     first = next(content, b"")
-    answer = StreamingHttpResponse(_joined(first, content), content_type=FORMS[form])
+    answer = StreamingHttpResponse(content, content_type=FORMS[form])
+    # Closing the response closes the content it was made with, too.
+    answer.streaming_content = chain([first], content)
     answer.headers["Content-Disposition"] = f'attachment; filename="{model._meta.db_table}.{form}"'
     answer.headers["Cache-Control"] = "no-store"
     return answer
@@ -64,15 +63,7 @@ def names(model: Any, columns: Sequence[str]) -> list[str]:
     return [*columns, *others]
 
 
-def _joined(first: bytes, rest: _Chunks) -> Iterator[bytes]:
-    with closing(rest):
-        yield first
-        yield from rest
-
-
-def _content(
-    rows: QuerySet[Any], fields: "Sequence[Field[Any, Any]]", form: str
-) -> Generator[bytes, None, None]:
+def _content(rows: QuerySet[Any], fields: "Sequence[Field[Any, Any]]", form: str) -> Generator[bytes]:
     """Yield the pieces of a file. Errors: TooManyExports."""
     if not _slots.acquire(blocking=False):
         raise TooManyExports
@@ -93,9 +84,9 @@ def _begin(own: Any) -> None:
     timeout = round(config.value("rest.db.statementTimeout") * 1000)
     own.set_autocommit(False)
     with own.cursor() as cursor:
-        cursor.execute("set transaction read only")
         cursor.execute(
-            "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), "
+            "select set_config('transaction_read_only', 'on', true), set_config('jit', 'off', true), "
+            "set_config('statement_timeout', %s, true), "
             "set_config('idle_in_transaction_session_timeout', %s, true)",
             [str(timeout), str(_IDLE_SECONDS * 1000)],
         )
@@ -104,25 +95,19 @@ def _begin(own: Any) -> None:
 def chunks(rows: Iterable[Sequence[Any]], fields: "Sequence[Field[Any, Any]]", form: str) -> Iterator[bytes]:
     kinds = [columns.kind(field) for field in fields]
     labels = [field.name for field in fields]
-    written: Callable[[list[list[Any]]], bytes]
+    texts = [isinstance(kind, Text | TextBytes) for kind in kinds]
     if form == "csv":
-        texts = [isinstance(kind, Text | TextBytes) for kind in kinds]
         yield _csv([labels])
-
-        def written(part: list[list[Any]]) -> bytes:
-            return _csv([[_cell(*pair) for pair in zip(row, texts, strict=True)] for row in part])
-    else:
-
-        def written(part: list[list[Any]]) -> bytes:
-            option = orjson.OPT_APPEND_NEWLINE
-            return b"".join(orjson.dumps(dict(zip(labels, row, strict=True)), option=option) for row in part)
-
     json_values = (
         [None if value is None else kind.json_value(value) for value, kind in zip(row, kinds, strict=True)]
         for row in rows
     )
     while part := list(islice(json_values, _CHUNK_ROWS)):
-        yield written(part)
+        if form == "csv":
+            yield _csv([[_cell(*pair) for pair in zip(row, texts, strict=True)] for row in part])
+        else:
+            lines = (dict(zip(labels, row, strict=True)) for row in part)
+            yield b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
 
 
 def _cell(value: Any, is_text: bool) -> Any:

@@ -41,7 +41,6 @@ from network import bundled
 
 log = logs.logger(__name__)
 
-
 NOW = "now"
 _FIRST_PAUSE, _MAX_PAUSE = 1.0, 60.0
 
@@ -149,7 +148,8 @@ class _Run:
 
     def _load(self, pipeline: Pipeline, follower: CutoverFollower) -> Progress:
         try:
-            finished = pipeline.run(follower.files())
+            with closing(follower.files()) as files:
+                finished = pipeline.run(files)
         finally:
             self.committed = pipeline.committed
         if problem := follower.problem:

@@ -60,6 +60,7 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 
 def serve(echo: Echo) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
+    web.check_address_space()
     with _stopping(echo), web.bind() as listening:
         web.check_settings()
         production.check()
@@ -92,6 +93,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
     With `sdk` it answers at the ports, too, that SDKs have built in, as the clients of today expect. Errors:
     OperatorError.
     """
+    web.check_address_space()
     if sdk:
         config.set_defaults(_sdk_ports().DEFAULTS)
     has_demo = config.value("network") == run.NETWORK and not follows()
@@ -293,13 +295,12 @@ def _wait_for_tables(echo: Echo) -> None:
 
 
 def _answers() -> bool:
-    with closing(http.client.HTTPConnection(urlsplit(web.url()).netloc, timeout=1)) as client:
-        try:
-            client.request("GET", "/health/liveness")
-            client.getresponse()
-        except (OSError, http.client.HTTPException):
-            return False
+    client = http.client.HTTPConnection(urlsplit(web.url()).netloc, timeout=1)
+    with closing(client), suppress(OSError, http.client.HTTPException):
+        client.request("GET", "/health/liveness")
+        client.getresponse()
         return True
+    return False
 
 
 # OUTPUT

@@ -5,7 +5,7 @@ Wherever it is stopped or killed, the next run goes on after the last file that 
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 
 from django.db import OperationalError, transaction
@@ -241,7 +241,8 @@ def _load_interval(work: Run, show: Show, interval: Interval, balances: Start | 
             readers=work.readers,
         )
         try:
-            pipeline.run(work.source.files(interval, work.stopping))
+            with closing(work.source.files(interval, work.stopping)) as files:
+                pipeline.run(files)
         finally:
             work.progress = pipeline.committed
 

@@ -2,7 +2,7 @@
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 
 from ledger.ingest.following.configured_bucket import open_download
@@ -40,9 +40,9 @@ class Folder:
             return self.all[before - 1].instant
         return time
 
-    def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
+    def files(self, interval: Interval, stopping: threading.Event) -> Generator[StreamFile | None]:
         last = Position.stored()
-        return [file for file in self.files_within(interval) if last is None or not last.reaches(file)]
+        return (file for file in self.files_within(interval) if last is None or not last.reaches(file))
 
     def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if files that the node has loaded are missing."""
@@ -71,11 +71,10 @@ class Bucket:
         """Return a time before the given one, since it is unknown where its file begins."""
         return time - 1
 
-    def files(self, interval: Interval, stopping: threading.Event) -> Iterable[StreamFile | None]:
-        download = open_download(self._location)
+    def files(self, interval: Interval, stopping: threading.Event) -> Generator[StreamFile | None]:
         in_range = interval.first < interval.start
         span = Span(start=interval.start or None, until=interval.end, from_containing_file=in_range)
-        return Follower(download, self.quorums, stopping=stopping, span=span).files()
+        return Follower(open_download(self._location), self.quorums, stopping=stopping, span=span).files()
 
     def check(self, loaded: Iterable[Interval]) -> None:
         """Raise OperatorError if the node has loaded blocks; only loading shows what else is missing."""

@@ -2,10 +2,11 @@
 
 import multiprocessing
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -76,27 +77,23 @@ def replay(range: Range, engine: str, processes: int, report: Callable[[Replayed
     """
     registry.engine(engine)
     totals = Totals()
-    for chunk in _chunks(range, engine, processes):
-        for replayed in chunk:
+    with closing(_chunks(range, engine, processes)) as chunks:
+        for replayed in chain.from_iterable(chunks):
             totals.add(replayed)
             report(replayed)
     return totals
 
 
-def _chunks(range: Range, engine: str, processes: int) -> Iterator[list[Replayed]]:
+def _chunks(range: Range, engine: str, processes: int) -> Generator[list[Replayed]]:
     subranges = _split(range)
     first = list(islice(subranges, _CHUNKS_OF_ONE_PROCESS))
     if processes == 1 or len(first) < _CHUNKS_OF_ONE_PROCESS:
         for subrange in (*first, *subranges):
             yield _replay_part(subrange, engine)
         return
-    database = dict(connections.settings[DEFAULT_DB_ALIAS])
-    with ProcessPoolExecutor(
-        processes,
-        multiprocessing.get_context("spawn"),
-        initializer=_prepare,
-        initargs=(config.values(), database),
-    ) as pool:
+    context = multiprocessing.get_context("spawn")
+    arguments = config.values(), dict(connections.settings[DEFAULT_DB_ALIAS])
+    with ProcessPoolExecutor(processes, context, _prepare, arguments) as pool:
         futures: deque[Future[list[Replayed]]] = deque()
         for subrange in (*first, *subranges):
             futures.append(pool.submit(_replay_part, subrange, engine))

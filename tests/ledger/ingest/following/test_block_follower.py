@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import DatabaseError, DataError, transaction
 
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
@@ -13,6 +14,7 @@ from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block import names
 from ledger.stream.source.blocks import BlockSource
+from mirror.core.db import statements
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.composing import Composer
@@ -35,6 +37,7 @@ class Noting:
         self._source = source
         self.location = source.location
         self.waits: list[float] = []
+        self.is_closed = False
 
     def next(self, number: int, seconds: float) -> Any:
         self.waits.append(seconds)
@@ -47,6 +50,7 @@ class Noting:
         return self._source.status()
 
     def close(self) -> None:
+        self.is_closed = True
         self._source.close()
 
 
@@ -71,6 +75,21 @@ def test_a_block_can_be_stored_before_the_next_one_is_waited_for(tmp_path, setti
     assert nothing is None and waited is None
     assert source.waits[:2] == [0, 0]
     assert source.waits[2] > 0
+
+
+def test_source_is_closed_when_the_database_fails_at_the_start(tmp_path):
+    source = Noting(open_block_source(str(tmp_path)))
+    files = BlockFollower(source, Quorums(BOOK)).files()
+
+    with transaction.atomic():
+        with pytest.raises(DataError):
+            statements.value("select 1 / 0")
+        # PostgreSQL refuses further statements of the transaction.
+        with pytest.raises(DatabaseError):
+            next(files)
+        transaction.set_rollback(True)
+
+    assert source.is_closed
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Faults around a command, each reported in one sentence and never by a traceback."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -46,6 +47,21 @@ def test_check_before_a_deployment_has_nothing_to_say(data_folder: Path) -> None
 
     assert checked.returncode == 0
     assert "no issues" in checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("command", ["up", "serve"])
+def test_address_space_that_threads_do_not_fit_in_is_refused(command: str, node: Node) -> None:
+    limited = ["sh", "-c", 'ulimit -v 1000000; exec "$@"', "sh", sys.executable, "manage.py", command]
+    environment = node.environment | {"SVC_MIRROR_DATA": str(node.folder / "none")}
+    done = subprocess.run(limited, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    said = re.sub(r"needs \d\.\d GB", "needs … GB", done.stderr)
+    assert said == (
+        "The address space of a process is limited to 976.6 MB (RLIMIT_AS), and a node needs … GB on this "
+        "machine: start it after `ulimit -v unlimited`, or with LimitAS=infinity in its systemd unit.\n"
+    )
+    assert not (node.folder / "none").exists()
 
 
 def test_database_of_another_encoding_is_refused(database: Callable[..., str], tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.pipeline import Progress
+from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from mirror.core.processes import progress
 from mirror.node.loading import following
@@ -62,6 +63,28 @@ def test_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: Cal
     assert last.startswith(f"It was waiting for this: {CLOSED}: the files of ")
     assert " nodes can't be listed: can't be had: " in last
     assert last.endswith("See that the bucket can be reached and read with the configured credentials.")
+
+
+@pytest.mark.usefixtures("ledger_tables")
+def test_files_are_closed_before_an_error_is_reported() -> None:
+    closed: list[bool] = []
+
+    class Files:
+        problem = None
+
+        def files(self) -> Generator[Any]:
+            try:
+                yield "not a file"
+            finally:
+                closed.append(True)
+
+    run = following._Run(lambda line: None, threading.Event(), "", "", "")
+    with pytest.raises(AttributeError) as error:
+        run._load(Pipeline(), cast(Any, Files()))
+
+    # Its traceback refers to them.
+    assert error.tb is not None
+    assert closed == [True]
 
 
 @pytest.mark.parametrize(
