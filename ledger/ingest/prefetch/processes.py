@@ -24,6 +24,7 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
 from mirror.core.metrics import files
 from mirror.core.processes import exits, signals
+from mirror.core.processes.operating_system import usable_processors
 
 log = logs.logger(__name__)
 
@@ -233,7 +234,7 @@ class _ReaderProcess:
 @contextmanager
 def readers_for(total_bytes: int) -> Iterator[Readers | None]:
     """Start readers if files of this size are worth it; call it before the process has other threads."""
-    count = config.value(PROCESSES) or len(os.sched_getaffinity(0))
+    count = config.value(PROCESSES) or usable_processors()
     if count < 2 or total_bytes < _MIN_BYTES:
         yield None
         return

@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+import psutil
+
 from mirror.core.logs import Echo
 from mirror.core.processes import process_table, signals
 from mirror.node.postgres import cluster
@@ -109,7 +111,7 @@ class Server:
 
     def pids(self) -> list[int]:
         """Return the process ids of everything the server runs, also what has outlived a killed one."""
-        return [pid for pid in process_table.pids() if self._mark in process_table.command(pid)]
+        return [pid for pid in psutil.pids() if self._mark in process_table.command(pid)]
 
     def alive(self) -> bool:
         if self._child is not None and self._child.poll() is None:
@@ -169,7 +171,7 @@ class Server:
                 )
             time.sleep(_POLL_SECONDS)
         lines = self._pid_file()
-        if lines and Path("/proc", lines[0]).exists():
+        if lines and psutil.pid_exists(int(lines[0])):
             if "postgres" in process_table.command(int(lines[0])):
                 raise ServerError(
                     f"A PostgreSQL that was started by other means (process {lines[0]}) uses "

@@ -5,14 +5,13 @@ How long a request takes says little while the processors are busy with others.
 
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from mirror.core.processes import operating_system, process_table
+
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-# How Linux names the clock of all threads of a process: see clock_getcpuclockid(3).
-_SHIFT, _OF_SCHEDULER = 3, 2
 
 
 class CpuMeter:
@@ -29,7 +28,7 @@ class CpuMeter:
             self._clock = None if connection is None else _clock(connection)
             self._connection = connection
         self._start = None
-        if self._clock is not None:
+        if self._clock is not None and hasattr(time, "pthread_getcpuclockid"):
             thread = time.pthread_getcpuclockid(threading.get_ident())
             # Other threads read it: it is whole or not there.
             now = _since(thread, self._clock, 0.0)
@@ -63,14 +62,14 @@ def _since(thread: int, clock: int, start: float) -> float | None:
 
 
 def _clock(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the clock of the processor time of a connection's process, if that runs on this machine."""
+    """Return the clock of the processor time of a connection's process, if that runs here and has one."""
     try:
         info = connection.info
         if not (info.host.startswith("/") or info.host in _LOCAL_HOSTS):
             return None
-        if not Path(f"/proc/{info.backend_pid}/cmdline").read_bytes().startswith(b"postgres"):
+        if not process_table.command(info.backend_pid).startswith("postgres"):
             # It runs in a container, where its number means another one.
             return None
-    except (psycopg.Error, OSError):
+    except psycopg.Error:
         return None
-    return (~info.backend_pid << _SHIFT) | _OF_SCHEDULER
+    return operating_system.process_clock(info.backend_pid)
