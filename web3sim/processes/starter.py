@@ -68,15 +68,19 @@ class WorkerProcess:
     def begin(self) -> None:
         """A call begins now."""
         self._is_slowed = False
-        self._began, self._cpu_at_start = time.monotonic(), operating_system.processor_seconds(self.pid)
+        self._began, self._cpu_at_start = time.monotonic(), self._cpu_seconds
 
     @property
     def is_long(self) -> bool:
         """Return whether its call has taken much of what others need."""
         return (
-            operating_system.processor_seconds(self.pid) - self._cpu_at_start > _LONG_CPU_SECONDS
+            self._cpu_seconds - self._cpu_at_start > _LONG_CPU_SECONDS
             or time.monotonic() - self._began > _LONG_SECONDS
         )
+
+    @property
+    def _cpu_seconds(self) -> float:
+        return operating_system.processor_seconds(self.pid) or 0.0
 
     def send(self, message: bytes) -> None:
         channel.send(self._connection, message)

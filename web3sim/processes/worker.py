@@ -63,7 +63,11 @@ def main(descriptor: int) -> None:
                 _reap(workers.pop(end))
             if control.fileno() not in readable:
                 continue
-            received = _receive_descriptors(control)
+            try:
+                received = socket.recv_fds(control, 1, 2)[1]
+            except OSError:
+                return
+            # The web server process has ended.
             if not received:
                 return
             end, held = os.pipe()
@@ -122,22 +126,10 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     precompiles.load()
     # Loads Django's backend, and connects to nothing.
     _ = connections[DEFAULT_DB_ALIAS]
-    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    if soft != resource.RLIM_INFINITY:
-        max_stack = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_STACK, (max(soft, max_stack), hard))
     gc.collect()
     # Workers share the memory that they never change.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-
-
-def _receive_descriptors(control: socket.socket) -> list[int]:
-    """Return the next socket for calls, and one to hold; nothing when the web server process has ended."""
-    try:
-        return socket.recv_fds(control, 1, 2)[1]
-    except OSError:
-        return []
 
 
 # WORKERS

@@ -10,15 +10,12 @@ import socket
 import tempfile
 import threading
 import time
-from contextlib import suppress
 from multiprocessing.util import Finalize
 from pathlib import Path
 
 import psutil
 
 _PR_SET_PDEATHSIG = 1
-# How Linux numbers the clock of all threads of a process: see clock_getcpuclockid(3).
-_CLOCK_SHIFT, _CLOCK_OF_SCHEDULER = 3, 2
 _PARENT_CHECK_SECONDS = 0.2
 
 # The paths of files that are not in memory, by descriptor.
@@ -61,28 +58,23 @@ def signal_after(parent: int | None, number: int) -> None:
         threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
-def process_clock(pid: int) -> int | None:
-    """Return the clock of the processor time of a process, for `time.clock_gettime`; None without one."""
-    return ~pid << _CLOCK_SHIFT | _CLOCK_OF_SCHEDULER if hasattr(time, "pthread_getcpuclockid") else None
-
-
-def processor_seconds(pid: int) -> float:
-    """Return the processor time that a process has taken; 0 if it has ended."""
+def processor_seconds(pid: int) -> float | None:
+    """Return the processor time that a process has taken; None if it has ended."""
     try:
-        if (clock := process_clock(pid)) is not None:
-            return time.clock_gettime(clock)
+        if hasattr(time, "pthread_getcpuclockid"):
+            # How Linux numbers the clock of all threads of a process: see clock_getcpuclockid(3).
+            return time.clock_gettime(~pid << 3 | 2)
         times = psutil.Process(pid).cpu_times()
     except (OSError, psutil.Error):
-        return 0.0
+        return None
     return times.user + times.system
 
 
 def lower_thread_priority(pid: int, niceness: int) -> None:
-    """Lower the priority of all threads of a process but the first, where each thread has one."""
-    with suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            if thread.name != str(pid):
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
+    """Lower the priority of all threads but the first. Errors: OSError, also where threads have none."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        if thread.name != str(pid):
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
 
 
 def tcp_info(connection: socket.socket, size: int) -> bytes | None:
@@ -93,9 +85,6 @@ def tcp_info(connection: socket.socket, size: int) -> bytes | None:
 
 
 def set_tcp_user_timeout(listening: socket.socket, seconds: float) -> None:
-    """Have the kernel close connections of clients that take nothing of their answers for so long, if it can.
-
-    A connection inherits this when it is made, so it is set before the socket listens.
-    """
+    """Have the kernel close connections whose clients take nothing for so long; set it before `listen`."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))

@@ -121,7 +121,7 @@ class Database(_Supervised):
         self._server = server
         self._pid = server.pid()
         self._away = False
-        self._read = self._log_size()
+        self._read = self._server.log_size()
         self._log_read_at = time.monotonic()
 
     def check(self) -> None:
@@ -151,7 +151,7 @@ class Database(_Supervised):
         self._pid, self._began = self._server.pid(), time.monotonic()
 
     def _read_log(self) -> None:
-        size = self._log_size()
+        size = self._server.log_size()
         if size < self._read:
             self._read = 0
         if size == self._read:
@@ -169,7 +169,3 @@ class Database(_Supervised):
             exits.record(process, reason)
             log.error("process_died", process=process, reason=reason)
             self._echo(f"{process} {reason}; PostgreSQL ends all its sessions and repairs itself.")
-
-    def _log_size(self) -> int:
-        log = self._server.paths.log
-        return log.stat().st_size if log.exists() else 0

@@ -20,7 +20,6 @@ from mirror.core.processes import operating_system
 
 log = logs.logger("mirror.web")
 
-_DESCRIPTORS = Path("/dev/fd")
 # Of tcp_info: the state, the milliseconds since data was sent and since data was received, and how many
 # segments were received and sent, 0 by a kernel that does not count.
 _INFO = struct.Struct("=B43xI4xI96xII")
@@ -49,7 +48,7 @@ def connections() -> Iterator[tuple[socket.socket, Connection]]:
     There are none on a system whose kernel shows nothing of them.
     """
     port = config.value("web.port")
-    for descriptor in list(_DESCRIPTORS.iterdir()):
+    for descriptor in list(Path("/dev/fd").iterdir()):
         try:
             each = socket.socket(fileno=int(descriptor.name))
         except OSError:

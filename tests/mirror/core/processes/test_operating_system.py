@@ -30,6 +30,7 @@ from typing import Any
 
 import psutil
 import pytest
+from django.db import connection
 
 from mirror.core.db.scheduling.cpu_time import CpuMeter
 from mirror.core.processes import operating_system, process_table
@@ -164,23 +165,24 @@ def _end_after_nobody() -> None:
 
 def test_processor_time_of_a_process_grows_with_its_work(hide):
     hide(time, "pthread_getcpuclockid")
-    before = operating_system.processor_seconds(os.getpid())
-    wait_until(lambda: operating_system.processor_seconds(os.getpid()) > before)
+    before = operating_system.processor_seconds(os.getpid()) or 0.0
+    wait_until(lambda: (operating_system.processor_seconds(os.getpid()) or 0.0) > before)
 
 
 def test_process_that_has_ended_has_no_processor_time(hide):
     hide(time, "pthread_getcpuclockid")
     process = forking.begun(int)
     process.join()
-    assert operating_system.processor_seconds(process.pid or 0) == 0.0
+    assert operating_system.processor_seconds(process.pid or 0) is None
 
 
-def test_without_clocks_of_threads_the_processor_time_of_a_request_is_unknown(monkeypatch):
+def test_without_clocks_of_threads_the_processor_time_of_a_request_is_unknown(db, monkeypatch):
     monkeypatch.delattr(time, "pthread_getcpuclockid", raising=False)
+    connection.ensure_connection()
     meter = CpuMeter()
-    meter.begin(None)
-    assert operating_system.process_clock(os.getpid()) is None
+    meter.begin(connection.connection)
     assert meter.elapsed() is None
+    assert meter.lap(connection.connection) is None
 
 
 @linux_only
@@ -203,10 +205,11 @@ def test_priority_of_all_threads_but_the_first_is_lowered():
     process.wait()
 
 
-def test_threads_of_a_process_that_has_ended_are_left_alone():
+def test_process_that_has_ended_has_no_threads_with_a_priority():
     process = forking.begun(int)
     process.join()
-    operating_system.lower_thread_priority(process.pid or 0, 19)
+    with pytest.raises(OSError, match="No such file"):
+        operating_system.lower_thread_priority(process.pid or 0, 19)
 
 
 # TITLES
