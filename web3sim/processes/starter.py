@@ -20,8 +20,9 @@ from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import reading
-from mirror.core.processes import exits, operating_system
+from mirror.core.processes import exits
 from mirror.core.processes.backoff import Backoff
+from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
 from web3sim.processes import channel
 from web3sim.processes.channel import Inbox, receive
 
@@ -68,19 +69,14 @@ class WorkerProcess:
     def begin(self) -> None:
         """A call begins now."""
         self._is_slowed = False
-        self._began, self._cpu_at_start = time.monotonic(), self._cpu_seconds
+        self._began, self._cpu_at_start = time.monotonic(), processor_seconds(self.pid) or 0.0
 
     @property
     def is_long(self) -> bool:
         """Return whether its call has taken much of what others need."""
         return (
-            self._cpu_seconds - self._cpu_at_start > _LONG_CPU_SECONDS
-            or time.monotonic() - self._began > _LONG_SECONDS
-        )
-
-    @property
-    def _cpu_seconds(self) -> float:
-        return operating_system.processor_seconds(self.pid) or 0.0
+            processor_seconds(self.pid) or 0.0
+        ) - self._cpu_at_start > _LONG_CPU_SECONDS or time.monotonic() - self._began > _LONG_SECONDS
 
     def send(self, message: bytes) -> None:
         channel.send(self._connection, message)
@@ -110,7 +106,7 @@ class WorkerProcess:
         with suppress(OSError):
             # The whole node may run at a lower priority already.
             niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MAX_NICENESS)
-            operating_system.lower_thread_priority(self.pid, niceness)
+            lower_thread_priority(self.pid, niceness)
 
     def kill(self) -> None:
         """End the process; a thread that waits for its answer gets an OSError."""
@@ -189,13 +185,11 @@ class Starter:
         """Log why the process died, and set when it may be started again."""
         if self._process is None:
             return
-        process = f"simulation starter (process {self._process.pid})"
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         reason, pause = exits.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
         self._next_start = time.monotonic() + pause
-        exits.record(process, reason)
-        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+        exits.record(f"simulation starter (process {self._process.pid})", reason, pause)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()

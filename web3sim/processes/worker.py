@@ -94,9 +94,7 @@ def _reap(pid: int) -> None:
 
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code < 0 and code != -ENDED_ON_PURPOSE:
-        process, reason = f"simulation worker (process {pid})", exits.reason(code)
-        exits.record(process, reason)
-        log.error("process_died", process=process, reason=reason)
+        exits.record(f"simulation worker (process {pid})", exits.reason(code))
 
 
 def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int | None = None) -> None:

@@ -21,12 +21,10 @@ from django.db import connections
 from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest, Reader
 from ledger.ingest.rows.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core import config, logs
+from mirror.core import config
 from mirror.core.metrics import files
 from mirror.core.processes import exits, signals
 from mirror.core.processes.operating_system import usable_processors
-
-log = logs.logger(__name__)
 
 PROCESSES = "importer.parser.processes"
 
@@ -176,9 +174,7 @@ class Readers:
             all_dead = not self._alive
         reason = reader.exit_reason()
         reader.stop()
-        process = f"a reader of stream files (process {reader.pid})"
-        exits.record(process, reason)
-        log.error("process_died", process=process, reason=reason)
+        exits.record(f"a reader of stream files (process {reader.pid})", reason)
         if all_dead:
             self._return_chunks()
 

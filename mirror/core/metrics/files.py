@@ -153,11 +153,9 @@ def _without_gauges(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    return content
+    with suppress(OSError, orjson.JSONDecodeError):
+        return dict(orjson.loads(path.read_bytes()))
+    return {}
 
 
 def _write(path: Path, content: bytes) -> bool:

@@ -24,8 +24,7 @@ EXTERNAL_FOLDER = Path("/var/lib/ledger-mirror")
 MARKER = "postgres-is-in"
 PORT = 5432
 
-# A socket's path has 103 usable bytes in macOS, 107 in Linux (sun_path). PostgreSQL appends its file name to
-# the folder.
+# A socket's path has 103 usable bytes in macOS, more in Linux. PostgreSQL adds its file name to the folder.
 _MAX_SOCKET_FOLDER = 103 - len(f"/.s.PGSQL.{PORT}")
 
 

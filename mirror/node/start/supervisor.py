@@ -46,9 +46,8 @@ class _Supervised:
         pause = self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
-        exits.record(process, reason)
         # The sentence is for people who look on, the line for what reads the log.
-        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+        exits.record(process, reason, pause)
         self._echo(f"{process[0].upper()}{process[1:]} {reason}. It is started again {when}.")
 
 
@@ -167,5 +166,4 @@ class Database(_Supervised):
             process = f"PostgreSQL's {kind} (process {pid})"
             reason = exits.reason(-int(number))
             exits.record(process, reason)
-            log.error("process_died", process=process, reason=reason)
             self._echo(f"{process} {reason}; PostgreSQL ends all its sessions and repairs itself.")

@@ -43,10 +43,7 @@ class Connection(NamedTuple):
 
 
 def connections() -> Iterator[tuple[socket.socket, Connection]]:
-    """Yield the connections of clients, each with its socket, which is valid until the next one.
-
-    There are none on a system whose kernel shows nothing of them.
-    """
+    """Yield the connections that the kernel shows, each with its socket, valid until the next one."""
     port = config.value("web.port")
     for descriptor in list(Path("/dev/fd").iterdir()):
         try:
