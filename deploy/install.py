@@ -111,7 +111,7 @@ def _install(command: "list[str]", lock: Path, duration: str) -> None:
     if not code:
         return
     if _CONNECTION.search(output):
-        raise Failure(_OFFLINE)
+        raise _offline(output)
     if lacking:
         system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
         raise Failure(f"{lacking} has no wheel for {system}. Try another Python: make PYTHON=python3.13 up")
@@ -129,7 +129,12 @@ def _check_index(command: "list[str]", packages: str) -> None:
     first = re.match(r"\w.*\n(?: +.*\n)+", packages)
     _, output = _install_text([*command, "--dry-run", "--retries", "1"], first[0] if first else packages)
     if _CONNECTION.search(output):
-        raise Failure(_OFFLINE)
+        raise _offline(output)
+
+
+def _offline(output: str) -> Failure:
+    causes = re.findall(r"cause: (.*)|broken by '(.*)': /", output)
+    return Failure(" ".join([_OFFLINE, *(f"({one or other})" for one, other in causes[-1:])]))
 
 
 def _install_text(command: "list[str]", packages: str) -> "tuple[int, str]":
@@ -149,7 +154,8 @@ def _run(command: "list[str]") -> "tuple[int, str]":
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        env={**os.environ, "UV_HTTP_RETRIES": os.environ.get("UV_HTTP_RETRIES", "2")},
+        # The certificates of the system, as pip has them; newer releases of uv use the second name.
+        env={"UV_HTTP_RETRIES": "2", "UV_NATIVE_TLS": "1", "UV_SYSTEM_CERTS": "1", **os.environ},
     ) as process:
         try:
             if "--dry-run" in command:

@@ -17,6 +17,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import pytest_django
 from django.conf import settings as django_settings
@@ -95,7 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
     temporary = _temporary()
     for left_behind in (*temporary.glob(f"{_PREFIX}*"), *Path(tempfile.gettempdir()).glob(f"{_PREFIX}*")):
         owner = left_behind.name.removeprefix(_PREFIX).partition("-")[0]
-        if os.access(left_behind, os.W_OK) and not Path("/proc", owner).exists():
+        if os.access(left_behind, os.W_OK) and not psutil.pid_exists(int(owner)):
             _remove(left_behind)
     folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=temporary))
     folder.chmod(0o755)
@@ -186,7 +187,7 @@ def copy_tables(config: pytest.Config, data_folder: Path) -> None:
             assert done.returncode == 0, done.stderr
             made.touch()
     # This keeps the owner.
-    subprocess.run(["cp", "--archive", "--reflink=auto", template / "postgres", data_folder], check=True)
+    subprocess.run(["cp", "-a", template / "postgres", data_folder], check=True)
 
 
 @pytest.fixture

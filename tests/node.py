@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 from mirror.core.processes import process_table
 from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
@@ -131,8 +133,7 @@ class Node:
     def processes(self) -> list[int]:
         """Return every process of the node: those in the command's session, and PostgreSQL's."""
         assert self.process
-        ours = [pid for pid in process_table.pids() if stat(pid)[3:4] == [str(self.process.pid)]]
-        return [*ours, *self.server.pids()]
+        return [*in_session(self.process.pid), *self.server.pids()]
 
     def web_server(self) -> int:
         return next((pid for pid in self._parts() if children(pid)), 0)
@@ -222,13 +223,22 @@ class LiveNode(Node):
         return bool(blocks) and follow_each_other
 
 
-def stat(pid: int) -> list[str]:
-    """Return what /proc says of a process from its state on (see proc_pid_stat(5)); empty if it has ended."""
-    with suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-        if fields[0] != "Z":
-            return fields
-    return []
+def is_running(pid: int) -> bool:
+    """Return whether a process has not ended: one that has, but was not reaped, does not count."""
+    with suppress(psutil.Error):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+def in_session(session: int) -> list[int]:
+    """Return the processes of a session that have not ended."""
+    found = []
+    for pid in psutil.pids():
+        # Those of other users may be hidden.
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == session and is_running(pid):
+                found.append(pid)
+    return found
 
 
 def free_port() -> int:
@@ -240,4 +250,9 @@ def free_port() -> int:
 
 def children(parent: int) -> list[int]:
     """Return the processes that `parent` has started and that have not ended."""
-    return [pid for pid in process_table.pids() if stat(pid)[1:2] == [str(parent)]]
+    running = psutil.process_iter(["ppid", "status"])
+    return [
+        each.pid
+        for each in running
+        if each.info["ppid"] == parent and each.info["status"] != psutil.STATUS_ZOMBIE
+    ]

@@ -128,7 +128,8 @@ def test_index_that_cannot_be_reached_is_reported(folder, environment):
 
     code, output = run(folder, {**environment, "HTTPS_PROXY": "http://127.0.0.1:9"}, lock)
     assert code == 1
-    assert output.endswith("Is this machine offline, or behind a proxy (HTTPS_PROXY)?\n")
+    assert "Is this machine offline, or behind a proxy (HTTPS_PROXY)? (" in output
+    assert "Connection refused" in output
 
 
 def test_environment_of_another_python_is_replaced(folder, environment):

@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes import signals
+from mirror.core.processes import operating_system, signals
 from mirror.web import server
-from mirror.web.requests.connections import set_tcp_user_timeout
 
 _CHUNK_BYTES = 1 << 16
 
@@ -78,7 +77,7 @@ async def _serve() -> None:
         raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
     for each in listening:
         for bound in each.sockets:
-            set_tcp_user_timeout(bound)
+            operating_system.set_tcp_user_timeout(bound, config.value("web.stalledTimeout"))
     await asyncio.gather(*(each.serve_forever() for each in listening))
 
 

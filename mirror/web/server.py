@@ -7,6 +7,7 @@ large, which `mirror.web.pages.assets` compresses.
 import errno
 import gc
 import logging
+import multiprocessing
 import os
 import resource
 import signal
@@ -27,14 +28,13 @@ from mirror.core.db.reading import timeouts
 from mirror.core.db.replicas import reading, servers
 from mirror.core.db.scheduling import slow_slot
 from mirror.core.metrics import files
-from mirror.core.processes import signals
+from mirror.core.processes import operating_system, process_table, signals
 from mirror.core.rest import users
 from mirror.core.values.human_readable import byte_size
 from mirror.node.start import reader_role
 from mirror.web.pages import assets
 from mirror.web.requests import rate_limits
 from mirror.web.requests.bodies import MAX_READERS
-from mirror.web.requests.connections import set_tcp_user_timeout
 from mirror.web.requests.ready_threads import IDLE_SECONDS
 
 _STOP_SECONDS = 5
@@ -136,7 +136,7 @@ def _bind_error(host: str, error: OSError) -> OperatorError:
 
 def listen(listening: socket.socket) -> None:
     """Let clients connect, before the web server starts."""
-    set_tcp_user_timeout(listening)
+    operating_system.set_tcp_user_timeout(listening, config.value("web.stalledTimeout"))
     listening.listen(_BACKLOG)
 
 
@@ -155,7 +155,7 @@ def serve(listening: socket.socket) -> None:
     server = Server(
         "mirror.wsgi:application",
         listening=listening,
-        process_name="mirror: web server",
+        process_name=process_table.title("web server"),
         backlog=_BACKLOG,
         interface=Interfaces.WSGI,
         workers=config.value("web.workers"),
@@ -179,6 +179,7 @@ def serve(listening: socket.socket) -> None:
     shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
     application = partial(_application, shared, rate_limits.create_memory(), reading.create_scoreboard())
     # The workers are copies of this process, and share what it has loaded.
+    multiprocessing.set_start_method("fork", force=True)
     _ = get_resolver().url_patterns, gateway
     gc.freeze()
     server.serve(target_loader=application, wrap_loader=False)

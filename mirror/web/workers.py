@@ -48,11 +48,9 @@ class Server(MPServer):
         for number in workers:
             worker = self.wrks[number]
             process = f"web worker {number + 1} (process {worker.inner.pid})"
-            reason = exits.reason(worker.inner.exitcode)
             pauses = self._pauses.setdefault(number, Backoff())
             pause = max(pause, pauses.after(time.monotonic() - worker.birth))
-            exits.record(process, reason)
-            log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+            exits.record(process, exits.reason(worker.inner.exitcode), pause)
         # The other workers serve meanwhile. A request to stop ends the pause.
         deadline = time.monotonic() + pause
         while not self.interrupt_signal and (remaining := deadline - time.monotonic()) > 0:

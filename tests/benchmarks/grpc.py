@@ -25,8 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import psutil
 import psycopg
 
+from mirror.core.processes import process_table
 from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
@@ -34,8 +36,6 @@ from tests.node import Node, free_port
 
 _SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"
 _TOPIC = 7001
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-_TICKS = os.sysconf("SC_CLK_TCK")
 _INSERT = """
     insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash,
         running_hash_version, payer_account_id, valid_start_timestamp)
@@ -68,7 +68,7 @@ class Server:
     @property
     def pid(self) -> int:
         """The process of the gRPC server; 0 while it starts again."""
-        return next((pid for pid in self.node.processes() if b"gRPC server" in _command(pid)), 0)
+        return next((pid for pid in self.node.processes() if "gRPC-server" in process_table.command(pid)), 0)
 
     def add_topic(self, topic: int) -> None:
         self.session.execute(
@@ -87,13 +87,12 @@ class Server:
     @property
     def seconds(self) -> float:
         """The processor time of the server so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        times = psutil.Process(self.pid).cpu_times()
+        return float(times.user + times.system)
 
     @property
     def megabytes(self) -> float:
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * _PAGE / 1e6
+        return float(psutil.Process(self.pid).memory_info().rss / 1e6)
 
 
 class Subscribers:
@@ -328,10 +327,6 @@ def slow(server: Server, stored_messages: int) -> None:
     for call, channel in zip(calls, channels, strict=True):
         call.cancel()
         channel.close()
-
-
-def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def main() -> None:

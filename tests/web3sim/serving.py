@@ -4,9 +4,11 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
+import psutil
 import pytest
 from django.db import connection
 
@@ -14,7 +16,7 @@ from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.processes import process_table
 from tests.build import Build
-from tests.node import Node, stat
+from tests.node import Node
 from tests.reading import make_reader
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import code
@@ -25,7 +27,7 @@ FEW, LOOPS, MUCH = 5201, 5202, 5203
 GAS = 10**13
 UNBOUNDED = {"SVC_MIRROR_WEB3_EVM_MAXGASLIMIT": str(GAS), "SVC_MIRROR_WEB3_THROTTLE_GASUNIT": str(GAS)}
 # A call this long is none of the few others that its process may have answered.
-WORKING_TICKS = 50
+WORKING_SECONDS = 0.5
 
 
 class ServingNode(Node):
@@ -60,18 +62,20 @@ class ServingNode(Node):
         return self.call(LOOPS, gas=GAS)
 
     def workers(self) -> list[int]:
-        return [pid for pid in self.processes() if "mirror: simulation" in process_table.command(pid)]
+        return [pid for pid in self.processes() if "mirror/simulation" in process_table.command(pid)]
 
     def working(self) -> list[int]:
         """Return the processes that have worked on a call for a while."""
         workers = self.workers()
-        stats = {pid: stat(pid) for pid in workers}
-        # Copies of the first process of each web server process, which has loaded everything.
-        return [
-            pid
-            for pid, fields in stats.items()
-            if fields and int(fields[1]) in workers and int(fields[11]) + int(fields[12]) > WORKING_TICKS
-        ]
+        working = []
+        for pid in workers:
+            with suppress(psutil.Error):
+                process = psutil.Process(pid)
+                times = process.cpu_times()
+                # Copies of the first process of each web server process, which has loaded everything.
+                if process.ppid() in workers and times.user + times.system > WORKING_SECONDS:
+                    working.append(pid)
+        return working
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ deadline is killed shortly after, and one that ends is replaced at once. Long ca
 so that other requests are as fast as without them.
 """
 
-import os
 import pickle
 import selectors
 import threading
@@ -141,14 +140,14 @@ class Pool:
                     continue
                 for key, _ in alive.select():
                     alive.unregister(key.fileobj)
-                    os.close(key.fd)
+                    key.data.end.close()
                     with self._lock:
                         # The thread of a busy one releases it.
                         if key.data in self._idle:
                             self._idle.remove(key.data)
                             key.data.close()
             for key in alive.get_map().values():
-                os.close(key.fd)
+                key.data.end.close()
 
     def _start(self, alive: selectors.BaseSelector) -> None:
         try:

@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
+import psutil
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
@@ -22,6 +22,7 @@ from mirror.core.db.reading import sql
 from mirror.core.db.replicas import reading
 from mirror.core.processes import exits
 from mirror.core.processes.backoff import Backoff
+from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
 from web3sim.processes import channel
 from web3sim.processes.channel import Inbox, receive
 
@@ -31,6 +32,8 @@ log = logs.logger("mirror.web3")
 _LONG_CPU_SECONDS, _LONG_SECONDS = 0.25, 2.0
 #: The interval of checks for that.
 CHECK_SECONDS = 0.25
+# As a struct timeval.
+_TIMEOUT = struct.pack("@ll", 0, int(CHECK_SECONDS * 1_000_000))
 _NICENESS_OF_LONG, _MAX_NICENESS = 10, 19
 # How long after its deadline a call may still answer.
 _GRACE_SECONDS = 1.0
@@ -46,21 +49,19 @@ class CallUnavailable(Exception):
 
 
 class WorkerProcess:
-    """One process, as its web server process sees it."""
+    """One process, as its web server process sees it; the other side of `end` is closed when it ends."""
 
-    def __init__(self, connection: socket.socket, pid: int) -> None:
+    def __init__(self, connection: socket.socket, end: socket.socket, pid: int) -> None:
         self._connection, self.pid = connection, pid
         self._inbox = Inbox(connection)
         # The kernel's timeout; Python's own takes three system calls for each receive.
         connection.settimeout(None)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            connection.setsockopt(socket.SOL_SOCKET, option, _timeval(CHECK_SECONDS))
+            connection.setsockopt(socket.SOL_SOCKET, option, _TIMEOUT)
         # Refers to this process also after its end, when another may have its pid.
-        self._process = os.pidfd_open(pid)
+        self._process = psutil.Process(pid)
         #: Is readable once the process has ended; its reader closes it.
-        self.end = os.dup(self._process)
-        # The clock of the time that a processor spent on it: see clock_getcpuclockid(3).
-        self._cpu_clock = (~pid << 3) | 2
+        self.end = end
         self._began = self._cpu_at_start = 0.0
         # Whether its call runs at a lower priority.
         self._is_slowed = False
@@ -68,21 +69,14 @@ class WorkerProcess:
     def begin(self) -> None:
         """A call begins now."""
         self._is_slowed = False
-        self._began, self._cpu_at_start = time.monotonic(), self._cpu_seconds()
+        self._began, self._cpu_at_start = time.monotonic(), processor_seconds(self.pid) or 0.0
 
     @property
     def is_long(self) -> bool:
         """Return whether its call has taken much of what others need."""
         return (
-            self._cpu_seconds() - self._cpu_at_start > _LONG_CPU_SECONDS
-            or time.monotonic() - self._began > _LONG_SECONDS
-        )
-
-    def _cpu_seconds(self) -> float:
-        try:
-            return time.clock_gettime(self._cpu_clock)
-        except OSError:
-            return 0.0
+            processor_seconds(self.pid) or 0.0
+        ) - self._cpu_at_start > _LONG_CPU_SECONDS or time.monotonic() - self._began > _LONG_SECONDS
 
     def send(self, message: bytes) -> None:
         channel.send(self._connection, message)
@@ -112,26 +106,19 @@ class WorkerProcess:
         with suppress(OSError):
             # The whole node may run at a lower priority already.
             niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MAX_NICENESS)
-            for thread in Path(f"/proc/{self.pid}/task").iterdir():
-                if thread.name != str(self.pid):
-                    os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
+            lower_thread_priority(self.pid, niceness)
 
     def kill(self) -> None:
         """End the process; a thread that waits for its answer gets an OSError."""
-        with suppress(OSError):
-            signal.pidfd_send_signal(self._process, ENDED_ON_PURPOSE)
+        with suppress(psutil.Error):
+            self._process.send_signal(ENDED_ON_PURPOSE)
             # A stopped process takes no other signal.
-            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+            self._process.kill()
 
     def close(self) -> None:
-        """End the process and free its descriptors; no thread may be waiting for its answer."""
+        """End the process and its connection; no thread may be waiting for its answer."""
         self.kill()
-        os.close(self._process)
         self._connection.close()
-
-
-def _timeval(seconds: float) -> bytes:
-    return struct.pack("@ll", int(seconds), int(seconds % 1 * 1_000_000))
 
 
 class Starter:
@@ -153,7 +140,7 @@ class Starter:
         with self._lock:
             try:
                 return self._worker(stopping)
-            except OSError as error:
+            except (OSError, psutil.Error) as error:
                 # Unless it was closed in the meantime.
                 if self._control is not None:
                     self._record_death()
@@ -163,22 +150,23 @@ class Starter:
                 raise CallUnavailable("no process could be started") from error
 
     def _worker(self, stopping: threading.Event) -> WorkerProcess:
-        """Errors: as `_send_socket`."""
-        ours, theirs = socket.socketpair()
+        """Errors: as `_send_sockets`; psutil's, if it has ended."""
+        (ours, theirs), (end, held) = socket.socketpair(), socket.socketpair()
         try:
-            with theirs:
-                self._send_socket(theirs, stopping)
+            with theirs, held:
+                self._send_sockets([theirs.fileno(), held.fileno()], stopping)
             ours.settimeout(_START_SECONDS)
-            return WorkerProcess(ours, pickle.loads(receive(ours)))
+            return WorkerProcess(ours, end, pickle.loads(receive(ours)))
         except BaseException:
             ours.close()
+            end.close()
             raise
 
-    def _send_socket(self, connection: socket.socket, stopping: threading.Event) -> None:
+    def _send_sockets(self, descriptors: list[int], stopping: threading.Event) -> None:
         """Errors: OSError; CallUnavailable while nothing may be started."""
         if self._control is not None:
             try:
-                socket.send_fds(self._control, [b"\0"], [connection.fileno()])
+                socket.send_fds(self._control, [b"\0"], descriptors)
                 return
             except OSError:
                 if not stopping.is_set():
@@ -191,19 +179,17 @@ class Starter:
         if stopping.is_set():
             self.close()
             raise CallUnavailable("the node stops")
-        socket.send_fds(control, [b"\0"], [connection.fileno()])
+        socket.send_fds(control, [b"\0"], descriptors)
 
     def _record_death(self) -> None:
         """Log why the process died, and set when it may be started again."""
         if self._process is None:
             return
-        process = f"simulation starter (process {self._process.pid})"
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         reason, pause = exits.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
         self._next_start = time.monotonic() + pause
-        exits.record(process, reason)
-        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+        exits.record(f"simulation starter (process {self._process.pid})", reason, pause)
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -216,6 +202,8 @@ class Starter:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
                 cwd=settings.BASE_DIR,
+                # The threads of a worker run one after the other; a heap for each would count as its memory.
+                env=os.environ | {"MALLOC_ARENA_MAX": "1"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=inherited,
             )

@@ -1,13 +1,13 @@
 """The processes that run contract calls: a starter that has loaded everything, and the workers it forks.
 
 Started by `web3sim.processes.starter` as `python -m web3sim.processes.worker <descriptor of a socket>`. The
-starter receives sockets on that one, and forks a worker for each, which is ready within milliseconds. A
-worker reads one call after the other from its socket and writes an answer to each. A long answer is announced
-by a message, then its chunks follow, ended by an empty one and a message: whether they are complete, and
-whether there will be other answers. No process outlives the one that started it.
+starter receives two sockets for each worker on that one, and forks the worker, which is ready within
+milliseconds. A worker reads one call after the other from the first socket and writes an answer to each; it
+only holds the second, whose other side can be read once the worker has ended. A long answer is announced by a
+message, then its chunks follow, ended by an empty one and a message: whether they are complete, and whether
+there will be other answers. No process outlives the one that started it.
 """
 
-import ctypes
 import gc
 import os
 import pickle
@@ -20,8 +20,9 @@ import threading
 import time
 from contextlib import suppress
 from http import HTTPStatus
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+import psutil
 
 from mirror.core import logs
 from mirror.core.db.replicas import block_requirement
@@ -34,10 +35,7 @@ from web3sim.processes.channel import receive, send
 
 log = logs.logger("mirror.web3")
 
-_PR_SET_PDEATHSIG = 1
-_M_ARENA_MAX = -8
 _STACK_BYTES = 128 << 20
-_PAGE_BYTES = resource.getpagesize()
 # The memory is checked after a call this long, and after so many calls.
 _LONG_SECONDS = 0.1
 _CALLS_PER_CHECK = 100
@@ -54,79 +52,49 @@ def main(descriptor: int) -> None:
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_table.set_process_name("simulation starter")
-    with socket.socket(fileno=descriptor) as control, _ChildSignals() as child_signals:
+    # A pipe, of which only the worker has the other end -> the worker.
+    workers: dict[int, int] = {}
+    with socket.socket(fileno=descriptor) as control:
         _prepare(*pickle.loads(receive(control)))
         while True:
-            readable, _, _ = select.select([control.fileno(), child_signals.fileno()], [], [])
-            if child_signals.fileno() in readable:
-                child_signals.drain()
-                _reap()
+            readable, _, _ = select.select([control.fileno(), *workers], [], [])
+            for end in workers.keys() & set(readable):
+                os.close(end)
+                _reap(workers.pop(end))
             if control.fileno() not in readable:
                 continue
-            received = _receive_descriptor(control)
-            if received is None:
+            try:
+                received = socket.recv_fds(control, 1, 2)[1]
+            except OSError:
                 return
+            # The web server process has ended.
+            if not received:
+                return
+            end, held = os.pipe()
             pid = os.fork()
             if pid == 0:
                 try:
                     control.close()
-                    child_signals.close()
-                    _Worker(socket.socket(fileno=received)).run()
+                    for each in (end, *workers):
+                        os.close(each)
+                    _Worker(socket.socket(fileno=received[0])).run()
                 except Exception as error:
                     log.error("worker_failed", exc_info=error)
                 finally:
                     os._exit(0)
-            os.close(received)
+            workers[end] = pid
+            for each in (held, *received):
+                os.close(each)
 
 
-class _ChildSignals:
-    """Is readable when a worker has ended.
-
-    The signal's handler does nothing: it runs between any two operations of the main thread, and another
-    signal would run it again within itself, while it holds the lock of a file.
-    """
-
-    def __init__(self) -> None:
-        self._woken, self._waker = socket.socketpair()
-        for end in (self._woken, self._waker):
-            end.setblocking(False)
-        # A full buffer says enough.
-        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-
-    def fileno(self) -> int:
-        return self._woken.fileno()
-
-    def drain(self) -> None:
-        with suppress(BlockingIOError):
-            while self._woken.recv(_PAGE_BYTES):
-                pass
-
-    def close(self) -> None:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.set_wakeup_fd(-1)
-        self._woken.close()
-        self._waker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def _reap() -> None:
-    """Reap workers that have ended, and log those that died."""
+def _reap(pid: int) -> None:
+    """Reap a worker that has ended, and log it if it died."""
     from mirror.core.processes import exits
     from web3sim.processes.starter import ENDED_ON_PURPOSE
 
-    with suppress(ChildProcessError):
-        while (child := os.waitpid(-1, os.WNOHANG))[0]:
-            pid, status = child
-            if os.WIFSIGNALED(status) and os.WTERMSIG(status) != ENDED_ON_PURPOSE:
-                process, reason = f"simulation worker (process {pid})", exits.reason(-os.WTERMSIG(status))
-                exits.record(process, reason)
-                log.error("process_died", process=process, reason=reason)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code < 0 and code != -ENDED_ON_PURPOSE:
+        exits.record(f"simulation worker (process {pid})", exits.reason(code))
 
 
 def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int | None = None) -> None:
@@ -154,25 +122,10 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     trace.load_engine()
     # Loads Django's backend, and connects to nothing.
     _ = connections[DEFAULT_DB_ALIAS]
-    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    if soft != resource.RLIM_INFINITY:
-        max_stack = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(_STACK_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_STACK, (max(soft, max_stack), hard))
-    # The threads of a worker run one after the other; a heap for each would count as its memory.
-    ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
     gc.collect()
     # Workers share the memory that they never change.
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-
-
-def _receive_descriptor(control: socket.socket) -> int | None:
-    """Return the next socket; None when the web server process has ended."""
-    try:
-        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
-    except OSError:
-        return None
-    return descriptors[0] if descriptors else None
 
 
 # WORKERS
@@ -201,16 +154,16 @@ class _Worker:
         """Answer calls until the socket is closed, or the limit of memory or calls is reached."""
         from mirror.core import config
 
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            return
+        signals.end_with_parent(signal.SIGKILL)
         process_table.set_process_name("simulation worker")
         memory: int = config.value("web3.workerMemory") << 20
         max_calls: int = config.value("web3.workerCalls")
-        size, self._resident = _memory()
-        limit = size + memory + _STACK_BYTES
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        used = psutil.Process().memory_info()
+        self._resident = used.rss
+        limit = used.vms + memory + _STACK_BYTES
+        # macOS has no such limit: there the memory is only checked after calls.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         threading.stack_size(_STACK_BYTES)
         try:
@@ -256,7 +209,7 @@ class _Worker:
         answer, is_exhausted = self._answer(request, chunks)
         self._calls += 1
         if self._calls % _CALLS_PER_CHECK == 0 or time.monotonic() - started_at > _LONG_SECONDS:
-            is_exhausted = is_exhausted or _memory()[1] - self._resident > memory // 2
+            is_exhausted = is_exhausted or psutil.Process().memory_info().rss - self._resident > memory // 2
         is_last = is_exhausted or self._calls >= max_calls
         if not chunks.started_at:
             send(self._connection, pickle.dumps((answer, is_last, block_requirement.newest_read())))
@@ -335,12 +288,6 @@ class _Chunks:
         """Errors: OSError."""
         send(self._connection, b"")
         send(self._connection, pickle.dumps((complete, is_last)))
-
-
-def _memory() -> tuple[int, int]:
-    """Return the bytes of address space, and of resident memory."""
-    size, resident = Path("/proc/self/statm").read_text().split()[:2]
-    return int(size) * _PAGE_BYTES, int(resident) * _PAGE_BYTES
 
 
 if __name__ == "__main__":

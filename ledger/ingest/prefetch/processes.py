@@ -21,11 +21,10 @@ from django.db import connections
 from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest, Reader
 from ledger.ingest.rows.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core import config, logs
+from mirror.core import config
 from mirror.core.metrics import files
 from mirror.core.processes import exits, signals
-
-log = logs.logger(__name__)
+from mirror.core.processes.operating_system import usable_processors
 
 PROCESSES = "importer.parser.processes"
 
@@ -175,9 +174,7 @@ class Readers:
             all_dead = not self._alive
         reason = reader.exit_reason()
         reader.stop()
-        process = f"a reader of stream files (process {reader.pid})"
-        exits.record(process, reason)
-        log.error("process_died", process=process, reason=reason)
+        exits.record(f"a reader of stream files (process {reader.pid})", reason)
         if all_dead:
             self._return_chunks()
 
@@ -233,7 +230,7 @@ class _ReaderProcess:
 @contextmanager
 def readers_for(total_bytes: int) -> Iterator[Readers | None]:
     """Start readers if files of this size are worth it; call it before the process has other threads."""
-    count = config.value(PROCESSES) or len(os.sched_getaffinity(0))
+    count = config.value(PROCESSES) or usable_processors()
     if count < 2 or total_bytes < _MIN_BYTES:
         yield None
         return

@@ -1,7 +1,7 @@
 """The counts of all processes of a node: a file for each process, and one for all that have ended.
 
-A process that has begun writes its counts once a second. A file is named after its process: the pid, and the
-time at which it began, since pids are used again. What a process counts in its last second is lost if it is
+A process that has begun writes its counts once a second. A file is named after its process: the pid, and its
+identity, since pids are used again. What a process counts in its last second is lost if it is
 killed. Where the folder can't be written, for example on a full disk, the counts stay as they were.
 """
 
@@ -30,8 +30,6 @@ _ENDED, _LOCK = "ended.json", "lock"
 # How long others that move counts are waited for.
 _LOCK_SECONDS = 0.3
 _LAST = -100
-# The field of /proc/PID/stat that has the time at which a process began, after the name in parentheses.
-_STARTED = 19
 
 
 class Process(NamedTuple):
@@ -64,8 +62,8 @@ def read() -> Counts:
     folder = _folder()
     with _moving(folder) as may_move:
         for path in list(folder.glob("*-*.json")):
-            pid, _, started = path.stem.partition("-")
-            if _started(int(pid)) == started:
+            pid, _, identity = path.stem.partition("-")
+            if process_table.identity(int(pid)) == identity:
                 content = _content(path)
                 processes.append(Process(content.get("role", ""), int(pid)))
                 counts.add(content)
@@ -120,7 +118,7 @@ class Writer:
     def __init__(self, role: str) -> None:
         self._role, self._written = role, b""
         self._pid = os.getpid()
-        self._path = _folder() / f"{self._pid}-{_started(self._pid)}.json"
+        self._path = _folder() / f"{self._pid}-{process_table.identity(self._pid)}.json"
 
     def write_loop(self) -> None:
         while True:
@@ -159,11 +157,9 @@ def _without_gauges(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}
-    return content
+    with suppress(OSError, orjson.JSONDecodeError):
+        return dict(orjson.loads(path.read_bytes()))
+    return {}
 
 
 def _write(path: Path, content: bytes) -> bool:
@@ -178,13 +174,3 @@ def _write(path: Path, content: bytes) -> bool:
             unfinished.unlink(missing_ok=True)
         return False
     return True
-
-
-def _started(pid: int) -> str | None:
-    """Return the time at which a process began, in the system's own units; None if it does not run."""
-    try:
-        stat = Path("/proc", str(pid), "stat").read_text()
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else fields[_STARTED]

@@ -13,7 +13,10 @@ from pathlib import Path
 
 from django.conf import settings
 
+from mirror.core import logs
 from mirror.core.processes.file_lock import try_lock
+
+log = logs.logger("mirror.node")
 
 _MAX_LINES = 200
 # How long a process waits for others that write.
@@ -29,8 +32,9 @@ class Death:
     why: str
 
 
-def record(process: str, reason: str) -> None:
-    """Record a death; where the file can't be written, or not soon, only the log has it."""
+def record(process: str, reason: str, pause: float = 0) -> None:
+    """Log and record a death, and the pause (seconds) before a new start; the file may not be writable."""
+    log.error("process_died", process=process, reason=reason, pause_s=round(pause))
     line = json.dumps(asdict(Death(time.time(), process, reason)))
     with suppress(OSError), _file().open("a+") as file:
         if not try_lock(file, _LOCK_SECONDS):

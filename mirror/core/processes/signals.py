@@ -1,6 +1,5 @@
 """Signals that stop a node's processes, and the end of a process with its parent."""
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -10,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from mirror.core.processes import operating_system
+
 STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-_PR_SET_PDEATHSIG = 1
 _LATER_SECONDS = 0.01
 _IMPORT_SYSTEM = "<frozen importlib."
 
@@ -115,11 +115,8 @@ def start_supervised() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP)
 
 
-def end_with_parent() -> None:
-    """Have the kernel send this process SIGTERM when its parent is gone, however that ended."""
+def end_with_parent(number: int = signal.SIGTERM) -> None:
+    """Have this process get a signal when its parent is gone, however that ended."""
     # A parent that is gone already is known to multiprocessing alone.
     parent = multiprocessing.parent_process()
-    parent_pid = os.getppid() if parent is None else parent.pid
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent_pid:
-        os.kill(os.getpid(), signal.SIGTERM)
+    operating_system.signal_after(os.getppid() if parent is None else parent.pid, number)

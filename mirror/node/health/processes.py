@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from mirror.core.metrics import files
 
 WEB_WORKER, CALL_PROCESS, DATABASE = "web worker", "call process", "database"
@@ -25,9 +27,6 @@ class Process(NamedTuple):
 
 
 def node_processes(counting: Iterable[files.Process], postgres_data: Path) -> list[Process]:
-    # Only a process that shows metrics needs it.
-    import psutil
-
     roles = {each.pid: each.role for each in counting}
     with suppress(OSError, ValueError):
         roles[int((postgres_data / "postmaster.pid").read_text().partition("\n")[0])] = DATABASE

@@ -30,8 +30,8 @@ PORT = 5432
 # Where packages of Debian, Fedora and Homebrew have the programs, outside of PATH.
 _PACKAGES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
 
-# A socket's path has 107 usable bytes in Linux (sun_path). PostgreSQL appends its file name to the folder.
-_MAX_SOCKET_FOLDER = 107 - len(f"/.s.PGSQL.{PORT}")
+# A socket's path has 103 usable bytes in macOS, more in Linux. PostgreSQL adds its file name to the folder.
+_MAX_SOCKET_FOLDER = 103 - len(f"/.s.PGSQL.{PORT}")
 
 
 class InstallationError(OperatorError):

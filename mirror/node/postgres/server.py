@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+import psutil
+
 from mirror.core.logs import Echo
 from mirror.core.processes import process_table, signals
 from mirror.node.postgres import cluster
@@ -109,7 +111,7 @@ class Server:
 
     def pids(self) -> list[int]:
         """Return the process ids of everything the server runs, also what has outlived a killed one."""
-        return [pid for pid in process_table.pids() if self._mark in process_table.command(pid)]
+        return [pid for pid in psutil.pids() if self._mark in process_table.command(pid)]
 
     def alive(self) -> bool:
         if self._child is not None and self._child.poll() is None:
@@ -142,7 +144,7 @@ class Server:
     def _start(self) -> None:
         """Start the server, or take over one that runs, and return once it accepts connections."""
         if self.pid() is not None:
-            self._log_start = self._log_size()
+            self._log_start = self.log_size()
             self._wait_until_ready(self._log_start)
             return
         self._wait_for_orphans()
@@ -170,7 +172,7 @@ class Server:
                 )
             time.sleep(_POLL_SECONDS)
         lines = self._pid_file()
-        if lines and Path("/proc", lines[0]).exists():
+        if lines and psutil.pid_exists(int(lines[0])):
             if "postgres" in process_table.command(int(lines[0])):
                 raise ServerError(
                     f"A PostgreSQL that was started by other means (process {lines[0]}) uses "
@@ -185,7 +187,7 @@ class Server:
         """Start the server's process; return where its lines begin in the log."""
         paths = self.paths
         arguments = cluster.configure(paths, version, self._configuration)
-        begin = self._log_size()
+        begin = self.log_size()
         if begin > _LOG_BYTES:
             paths.log.rename(paths.log.with_suffix(".log.1"))
             begin = 0
@@ -295,7 +297,7 @@ class Server:
         The server goes on with its file, to which it appends. Lines that it writes meanwhile may be lost.
         """
         log = self.paths.log
-        if self._log_size() <= _LOG_BYTES:
+        if self.log_size() <= _LOG_BYTES:
             return False
         shutil.copyfile(log, log.with_suffix(".log.1"))
         log.with_suffix(".log.1").chmod(0o600)
@@ -303,14 +305,14 @@ class Server:
         self._log_start = 0
         return True
 
-    def _log_size(self) -> int:
+    def log_size(self) -> int:
         return self.paths.log.stat().st_size if self.paths.log.exists() else 0
 
     def _log_from(self, start: int) -> str:
         """Return what the log has from `start` on, the last 1 MB of it."""
         if not self.paths.log.exists():
             return ""
-        begin = max(start, self._log_size() - 1_000_000)
+        begin = max(start, self.log_size() - 1_000_000)
         with self.paths.log.open("rb") as log:
             log.seek(begin)
             return log.read().decode(errors="replace")

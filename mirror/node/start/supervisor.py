@@ -46,9 +46,8 @@ class _Supervised:
         pause = self._pauses.after(time.monotonic() - self._began)
         self._due = time.monotonic() + pause
         when = f"in {pause:.0f} s" if pause else "now"
-        exits.record(process, reason)
         # The sentence is for people who look on, the line for what reads the log.
-        log.error("process_died", process=process, reason=reason, pause_s=round(pause))
+        exits.record(process, reason, pause)
         self._echo(f"{process[0].upper()}{process[1:]} {reason}. It is started again {when}.")
 
 
@@ -121,7 +120,7 @@ class Database(_Supervised):
         self._server = server
         self._pid = server.pid()
         self._away = False
-        self._read = self._log_size()
+        self._read = self._server.log_size()
         self._log_read_at = time.monotonic()
 
     def check(self) -> None:
@@ -151,7 +150,7 @@ class Database(_Supervised):
         self._pid, self._began = self._server.pid(), time.monotonic()
 
     def _read_log(self) -> None:
-        size = self._log_size()
+        size = self._server.log_size()
         if size < self._read:
             self._read = 0
         if size == self._read:
@@ -167,9 +166,4 @@ class Database(_Supervised):
             process = f"PostgreSQL's {kind} (process {pid})"
             reason = exits.reason(-int(number))
             exits.record(process, reason)
-            log.error("process_died", process=process, reason=reason)
             self._echo(f"{process} {reason}; PostgreSQL ends all its sessions and repairs itself.")
-
-    def _log_size(self) -> int:
-        log = self._server.paths.log
-        return log.stat().st_size if log.exists() else 0

@@ -7,6 +7,7 @@ from grpc import StatusCode
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
+from mirror.core.processes.operating_system import memory_file
 from mirror.web.grpc.requests import CallError
 from mirror.web.requests import rate_limits
 
@@ -28,7 +29,7 @@ class Limiter:
     """Rejects the calls of clients that make too many."""
 
     def __init__(self, rate: int) -> None:
-        file = rate_limits.shared_memory()
+        file = memory_file("rate-limits", rate_limits.SIZE)
         self._rate, self._limits = rate, rate_limits.RateLimits(rate, config.value(BURST), file)
         self._exempt: tuple[str, ...] = config.value(EXEMPT)
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from mirror.core import config, logs
 from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
+from mirror.core.processes import operating_system
 
 log = logs.logger("mirror.web")
 
-_DESCRIPTORS = Path("/proc/self/fd")
 # Of tcp_info: the state, the milliseconds since data was sent and since data was received, and how many
 # segments were received and sent, 0 by a kernel that does not count.
 _INFO = struct.Struct("=B43xI4xI96xII")
@@ -43,17 +43,17 @@ class Connection(NamedTuple):
 
 
 def connections() -> Iterator[tuple[socket.socket, Connection]]:
-    """Yield the connections of clients, each with its socket, which is valid until the next one."""
+    """Yield the connections that the kernel shows, each with its socket, valid until the next one."""
     port = config.value("web.port")
-    for descriptor in list(_DESCRIPTORS.iterdir()):
+    for descriptor in list(Path("/dev/fd").iterdir()):
         try:
             each = socket.socket(fileno=int(descriptor.name))
         except OSError:
             continue
         try:
             is_tcp = each.family in (socket.AF_INET, socket.AF_INET6) and each.type == socket.SOCK_STREAM
-            if is_tcp and each.getsockname()[1] == port:
-                yield each, _connection(each)
+            if is_tcp and each.getsockname()[1] == port and (connection := _connection(each)):
+                yield each, connection
         except OSError:
             # The socket listens, or is no longer connected.
             continue
@@ -61,22 +61,14 @@ def connections() -> Iterator[tuple[socket.socket, Connection]]:
             each.detach()
 
 
-def _connection(each: socket.socket) -> Connection:
+def _connection(each: socket.socket) -> Connection | None:
     client, port = each.getpeername()[:2]
-    info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size).ljust(_INFO.size, b"\0")
+    if (info := operating_system.tcp_info(each, _INFO.size)) is None:
+        return None
     now = time.monotonic()
-    state, since_sent, since_received, *segments = _INFO.unpack(info)
+    state, since_sent, since_received, *segments = _INFO.unpack(info.ljust(_INFO.size, b"\0"))
     name = client.partition("%")[0]
     return Connection(name, port, now - since_sent / 1000, now - since_received / 1000, state, *segments)
-
-
-def set_tcp_user_timeout(listening: socket.socket) -> None:
-    """Have the kernel close connections of clients that take nothing of their answers for a while.
-
-    A connection inherits this when it is made, so it is set before the socket listens.
-    """
-    milliseconds = int(config.value("web.stalledTimeout") * 1000)
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
 def close_stalled(client: str, seconds: float) -> int:

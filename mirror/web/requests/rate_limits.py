@@ -8,7 +8,6 @@ client in the same microsecond, one may go uncounted.
 
 import math
 import mmap
-import os
 import struct
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
+from mirror.core.processes.operating_system import memory_file
 from mirror.web.requests.paths import is_of_api
 
 RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
@@ -28,7 +28,7 @@ _RECORD = struct.Struct("=Qd")
 # A client's record is one of so many; where all are others', the one that ends first makes room.
 _SLOTS = 4
 _CLIENTS = 1 << 16
-_SIZE = _RECORD.size * _CLIENTS
+SIZE = _RECORD.size * _CLIENTS
 # Who has a network of its own has as many addresses as it likes.
 _NETWORK_BITS = 64
 _MAX_KEYS = 20_000
@@ -49,7 +49,7 @@ class RateLimits:
 
     def __init__(self, rate: int, burst: int, file: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._each, self._most, self._clock = 1 / rate, (burst or rate) / rate, clock
-        self._memory = mmap.mmap(file, _SIZE)
+        self._memory = mmap.mmap(file, SIZE)
         burst = burst or rate
         #: The header that tells clients of the limit (draft-ietf-httpapi-ratelimit-headers).
         self.policy = f'"client";q={burst};w={math.ceil(burst / rate)}'
@@ -90,13 +90,7 @@ class RateLimits:
 
 def create_memory() -> int | None:
     """Make the memory that processes share, in the one that starts the others; None without a limit."""
-    return shared_memory() if config.value(RATE) else None
-
-
-def shared_memory() -> int:
-    file = os.memfd_create("rate-limits")
-    os.ftruncate(file, _SIZE)
-    return file
+    return memory_file("rate-limits", SIZE) if config.value(RATE) else None
 
 
 class Limiter:

@@ -33,7 +33,7 @@ def test_no_connection_is_refused_while_a_killed_web_server_starts_again(node: N
 
 def test_a_worker_that_does_not_end_is_killed_and_named(node: Node, tables: None) -> None:
     node.start("serve")
-    worker = next(pid for pid in children(node.web_server()) if "web worker" in process_table.command(pid))
+    worker = next(pid for pid in children(node.web_server()) if "web-worker" in process_table.command(pid))
     os.kill(worker, signal.SIGSTOP)
 
     assert node.stop(signal.SIGTERM) == 0

@@ -8,13 +8,14 @@ import os
 import random
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.api import Answer, Api
 from tests.build import Build
+from tests.node import children
 from tests.web3sim.engine.programs import Writer, call_data, mutated, nonsense
 from tests.web3sim.rows import ANSWERS, CALLER, contract, hex_address, network
 from web3sim.api import call
@@ -127,14 +128,13 @@ def _resident() -> dict[str, int]:
     own = _megabytes(os.getpid())
     if first is None:
         return {"web": own, "calls": 0}
-    children = Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()
-    return {"web": own, "calls": max((_megabytes(int(pid)) for pid in children), default=0)}
+    return {"web": own, "calls": max(map(_megabytes, children(first.pid)), default=0)}
 
 
 def _megabytes(pid: int) -> int:
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
-    except OSError:
+        return int(psutil.Process(pid).memory_info().rss) >> 20
+    except psutil.Error:
         return 0
 
 

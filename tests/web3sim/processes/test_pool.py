@@ -14,11 +14,13 @@ from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 
+import psutil
 import pytest
 
 from mirror.core.db.availability import outage, unresponsive
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from tests.build import Build
+from tests.linux import linux_only
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
@@ -76,6 +78,9 @@ def pool(ledger: Build, one_pool: Pool) -> Pool:
 def stop(pid: int) -> None:
     """Stop the process, and wait until none of its threads runs any more: the signal alone does not wait."""
     os.kill(pid, signal.SIGSTOP)
+    if not Path(f"/proc/{pid}/task").exists():
+        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+        return
     threads = [each / "stat" for each in Path(f"/proc/{pid}/task").iterdir()]
     wait_until(lambda: all(each.read_text().rpartition(")")[2].split()[0] == "T" for each in threads))
 
@@ -101,17 +106,8 @@ def running(pool: Pool) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                # One that dies counts until the last of its threads, which has its socket, is gone.
-                parent = (entry / "stat").read_text().rpartition(") ")[2].split()[1]
-            except OSError:
-                continue
-            if int(parent) == pid:
-                found.append(int(entry.name))
-    return found
+    # One that dies counts until the last of its threads, which has its socket, is gone.
+    return [each.pid for each in psutil.process_iter(["ppid"]) if each.info["ppid"] == pid]
 
 
 def is_long(pool: Pool) -> bool:
@@ -263,6 +259,7 @@ def priority(pid: int) -> int | None:
     return found
 
 
+@linux_only
 def test_only_the_long_call_runs_at_a_lower_priority(pool, monkeypatch):
     ask(pool)
     (first,) = running(pool)
@@ -353,7 +350,7 @@ def test_the_first_process_is_started_again_when_it_was_killed(pool):
     before = running(pool)
     pool._starter._process.kill()
     # Those it made end with it.
-    wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in before))
+    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in before))
     assert ask(pool).result == WORD_42
 
 
@@ -402,7 +399,7 @@ def test_a_stopped_first_process_is_ended_with_its_pool(ledger):
     first = pool._starter._process.pid
     stop(first)
     pool.close()
-    wait_until(lambda: not Path("/proc", str(first)).exists())
+    wait_until(lambda: not psutil.pid_exists(first))
 
 
 def test_nothing_is_left_when_a_pool_is_closed(ledger):
@@ -412,13 +409,13 @@ def test_nothing_is_left_when_a_pool_is_closed(ledger):
     first = pool._starter._process.pid
     others = running(pool)
     pool.close()
-    wait_until(lambda: not any(Path("/proc", str(pid)).exists() for pid in [first, *others]))
+    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in [first, *others]))
 
 
 def test_a_call_ends_with_the_pool_that_runs_it(ledger):
     pool = Pool(1, 1)
     ask(pool)
-    descriptors = Path("/proc/self/fd")
+    descriptors = Path("/dev/fd")
     open_before = len([*descriptors.iterdir()])
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(ask_without_end, pool)
@@ -426,17 +423,17 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
         pool.close()
         with pytest.raises(CallUnavailable):
             call.result()
-    # Of both processes a socket, of the one for calls also its number twice, and the list of those to watch.
-    assert len([*descriptors.iterdir()]) == open_before - 5
+    # Of both processes a socket, of the one for calls also that of its end, and the list of those to watch.
+    assert len([*descriptors.iterdir()]) == open_before - 4
 
 
 def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
     process = subprocess.Popen(["sleep", "600"])
     ours, theirs = socket.socketpair()
-    with theirs:
+    with theirs, theirs.dup() as end:
         send(theirs, b"first")
         send(theirs, b"second")
-        worker = WorkerProcess(ours, process.pid)
+        worker = WorkerProcess(ours, end, process.pid)
         assert next(Chunks(pool, worker, soon())) == b"first"
         # The second piece is there, but whoever reads comes too late.
         with pytest.raises(CallUnavailable):
@@ -450,8 +447,8 @@ def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
     silent = threading.Event()
     silent.set()
     monkeypatch.setattr(outage, "silent", silent)
-    with theirs, pytest.raises(unresponsive.ServerUnresponsive):
-        next(Chunks(pool, WorkerProcess(ours, process.pid), soon()))
+    with theirs, theirs.dup() as end, pytest.raises(unresponsive.ServerUnresponsive):
+        next(Chunks(pool, WorkerProcess(ours, end, process.pid), soon()))
     assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
 
 

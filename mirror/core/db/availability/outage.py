@@ -23,6 +23,7 @@ from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import database
 from mirror.core.processes.file_lock import try_lock
+from mirror.core.processes.operating_system import memory_file
 
 log = logs.logger("mirror.db")
 
@@ -133,7 +134,7 @@ def _open() -> int:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError:
         # Without a file to share, each process writes to the log.
-        return os.memfd_create("database-outage")
+        return memory_file("database-outage")
 
 
 def reason(error: BaseException) -> str:

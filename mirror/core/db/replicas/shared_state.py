@@ -7,11 +7,12 @@ must never fall by accident.
 
 import fcntl
 import mmap
-import os
 import threading
 import time
 from enum import IntEnum
 from typing import NamedTuple
+
+from mirror.core.processes.operating_system import memory_file
 
 _CELL = 8
 # Of the node: the newest block answered from, when the servers were last looked at, and when an answer was
@@ -47,8 +48,7 @@ class ServerStatus(NamedTuple):
 
 def create(servers: int) -> int:
     """Make the memory for so many servers, in the process that starts the others; return its file."""
-    file = os.memfd_create("replicas")
-    os.ftruncate(file, (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL)
+    file = memory_file("replicas", (_NODE_CELLS + _SERVER_CELLS * servers) * _CELL)
     scoreboard = Scoreboard(file, servers)
     scoreboard.reset_answered(NO_BLOCK)
     for server in range(servers):

@@ -5,14 +5,13 @@ How long a request takes says little while the processors are busy with others.
 
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from mirror.core.processes import operating_system, process_table
+
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-# How Linux names the clock of all threads of a process: see clock_getcpuclockid(3).
-_SHIFT, _OF_SCHEDULER = 3, 2
 
 
 class CpuMeter:
@@ -20,20 +19,21 @@ class CpuMeter:
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
-        self._clock: int | None = None
-        # The clocks of the thread and of the connection, and their sum at the last lap.
+        self._process: int | None = None
+        # The clock of the thread, the process of the connection, and the sum of their times at the last lap.
         self._start: tuple[int, int, float] | None = None
 
     def begin(self, connection: psycopg.Connection[Any] | None) -> None:
         if connection is not self._connection:
-            self._clock = None if connection is None else _clock(connection)
+            self._process = None if connection is None else _local_process(connection)
             self._connection = connection
         self._start = None
-        if self._clock is not None:
+        # Where the system has no clock for another thread, the time is unknown.
+        if self._process is not None and hasattr(time, "pthread_getcpuclockid"):
             thread = time.pthread_getcpuclockid(threading.get_ident())
             # Other threads read it: it is whole or not there.
-            now = _since(thread, self._clock, 0.0)
-            self._start = None if now is None else (thread, self._clock, now)
+            now = _since(thread, self._process, 0.0)
+            self._start = None if now is None else (thread, self._process, now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
         """Return the time since then, or since the last lap.
@@ -44,8 +44,8 @@ class CpuMeter:
         if seconds is None or self._start is None:
             self.begin(connection)
             return None
-        thread, clock, start = self._start
-        self._start = thread, clock, start + seconds
+        thread, process, start = self._start
+        self._start = thread, process, start + seconds
         return seconds
 
     def elapsed(self) -> float | None:
@@ -54,23 +54,24 @@ class CpuMeter:
         return None if start is None else _since(*start)
 
 
-def _since(thread: int, clock: int, start: float) -> float | None:
+def _since(thread: int, process: int, start: float) -> float | None:
+    """Return the time since then; None if the thread or PostgreSQL's process has ended."""
+    seconds = operating_system.processor_seconds(process)
     try:
-        return time.clock_gettime(thread) + time.clock_gettime(clock) - start
+        return None if seconds is None else time.clock_gettime(thread) + seconds - start
     except OSError:
-        # The thread or PostgreSQL's process has ended.
         return None
 
 
-def _clock(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the clock of the processor time of a connection's process, if that runs on this machine."""
+def _local_process(connection: psycopg.Connection[Any]) -> int | None:
+    """Return the process of a connection, if that runs on this machine."""
     try:
         info = connection.info
         if not (info.host.startswith("/") or info.host in _LOCAL_HOSTS):
             return None
-        if not Path(f"/proc/{info.backend_pid}/cmdline").read_bytes().startswith(b"postgres"):
+        if not process_table.command(info.backend_pid).startswith("postgres"):
             # It runs in a container, where its number means another one.
             return None
-    except (psycopg.Error, OSError):
+    except psycopg.Error:
         return None
-    return (~info.backend_pid << _SHIFT) | _OF_SCHEDULER
+    return info.backend_pid

@@ -5,10 +5,10 @@ the first one is next; so a process that wants a slot again comes after another 
 """
 
 import fcntl
-import os
 from typing import NamedTuple
 
 from mirror.core.processes.file_lock import try_lock
+from mirror.core.processes.operating_system import memory_file, reopened
 
 
 class Files(NamedTuple):
@@ -19,7 +19,7 @@ class Files(NamedTuple):
 
 
 def create_files() -> Files:
-    return Files(os.memfd_create("next-slow-request"), os.memfd_create("slow-request"))
+    return Files(memory_file("next-slow-request"), memory_file("slow-request"))
 
 
 class SlowRequestSlot:
@@ -27,7 +27,7 @@ class SlowRequestSlot:
 
     def __init__(self, shared: Files) -> None:
         # Locks belong to an open file: processes that have it from the same parent would hold them together.
-        self._next, self._used = (os.open(f"/proc/self/fd/{file}", os.O_RDWR) for file in shared)
+        self._next, self._used = map(reopened, shared)
 
     def acquire(self) -> None:
         fcntl.flock(self._next, fcntl.LOCK_EX)

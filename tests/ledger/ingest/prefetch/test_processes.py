@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from django.conf import settings as django_settings
 from pytest_django import DjangoDbBlocker
@@ -34,6 +35,7 @@ from tests.ledger.ingest.load import settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.ingest.test_fixtures import GROUPS
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures
+from tests.node import children
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -192,20 +194,9 @@ def test_a_loader_that_is_killed_leaves_whole_files_and_no_reader(history: Path,
     for _ in range(4):
         loader = forking.begun(load_with_readers, history)
         time.sleep(choose.uniform(0, 1))
-        children = _children(loader.pid or 0)
+        readers = children(loader.pid or 0)
         forking.kill(loader)
-        wait_until(lambda children=children: not any(map(_runs, children)))
+        wait_until(lambda readers=readers: not any(map(psutil.pid_exists, readers)))
     load(history, READERS)
 
     assert contents() == expected
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
-
-
-def _runs(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()

@@ -87,7 +87,7 @@ def largest_topic(node: Node) -> tuple[int, list[tuple[int, str]]]:
 
 def grpc_server(node: Node) -> int:
     """Return the process of the gRPC server; 0 without one."""
-    found = [pid for pid in node.processes() if process_table.command(pid).strip() == "mirror: gRPC server"]
+    found = [pid for pid in node.processes() if process_table.command(pid).strip() == "mirror/gRPC-server"]
     return found[0] if found else 0
 
 

@@ -14,6 +14,7 @@ import pytest
 from mirror.core.processes import process_table as running
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
+from tests.linux import linux_only
 from tests.node import BLOCKS, Node, children
 from tests.waiting import wait_until
 
@@ -106,7 +107,7 @@ def test_live_demo_network_goes_on_after_it_was_killed_too(node, tables):
         node.wait_for(lambda began=began, least=first + 2: number_since(began) >= least)
         first = number_since(began)
         roles = {running.command(pid).strip() for pid in node.processes()}
-        assert roles >= {f"mirror: {role}" for role in ("web server", "web worker", "demo network")}
+        assert roles >= {f"mirror/{role}" for role in ("web-server", "web-worker", "demo-network")}
         for pid in node.processes():
             with suppress(ProcessLookupError):  # it ended with one that was killed before it
                 os.kill(pid, signal.SIGKILL)
@@ -126,6 +127,7 @@ def test_another_network_than_the_demo_can_not_be_made_live(node):
     assert "--live lets the demo network go on, and this node is for the network testnet" in ran.stderr
 
 
+@linux_only
 def test_node_stays_small(node):
     node.start("up", "--live", SVC_MIRROR_WEB_WORKERS="2")
     for _ in range(50):

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -186,7 +187,7 @@ def test_ctrl_c_at_any_moment_of_a_start_leaves_no_server(data_folder):
         )
 
         assert user.stderr.endswith("KeyboardInterrupt\n"), moment
-        left = [pid for pid in process_table.pids() if str(data_folder) in process_table.command(pid)]
+        left = [pid for pid in psutil.pids() if str(data_folder) in process_table.command(pid)]
         assert left == [], f"{moment}: {[process_table.command(pid) for pid in left]}"
 
 

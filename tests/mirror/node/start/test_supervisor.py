@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from mirror.core.processes import process_table
 from mirror.demo import run
 from mirror.node.start import supervisor
 from tests.forking import begun
-from tests.node import stat
+from tests.node import in_session
 from tests.waiting import PATIENCE_SECONDS
 
 
@@ -62,7 +61,7 @@ def test_part_ends_with_a_supervisor_stopped_during_its_start(
         process.join(PATIENCE_SECONDS)
 
         assert process.exitcode == 1, "not interrupted"
-        assert [pid for pid in process_table.pids() if stat(pid)[3:4] == [str(process.pid)]] == []
+        assert in_session(process.pid or 0) == []
     finally:
         process.kill()
 

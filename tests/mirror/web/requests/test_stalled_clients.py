@@ -11,10 +11,14 @@ import pytest
 from django.db import connection
 
 from mirror.web.requests.bodies import MAX_READERS
+from tests.linux import linux_only
 from tests.web3sim.rows import hex_address
 from tests.web3sim.serving import FEW, MUCH, ServingNode, serving_node
 
 __all__ = ["serving_node"]
+
+# What the kernel notes of connections.
+pytestmark = linux_only
 
 ESTABLISHED = "01"
 

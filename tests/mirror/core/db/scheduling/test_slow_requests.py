@@ -17,6 +17,7 @@ from mirror.core.db.scheduling import request_scheduler as turns
 from mirror.core.db.scheduling.cpu_time import CpuMeter
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler, TooManySlowRequests
 from mirror.core.db.scheduling.slow_slot import Files, SlowRequestSlot
+from tests.linux import linux_only
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -154,6 +155,7 @@ def test_slow_work_that_has_waited_for_too_long_ends_at_its_first_statement(file
     assert _done(turns, slow=True)
 
 
+@linux_only
 def test_work_that_computes_is_slow_long_before_work_that_waits(files, monkeypatch, settings_of):
     # Its statement would end by itself before it had its turn for so long. On a busy machine it takes a while
     # until it has had a part of that as processor time.
@@ -227,6 +229,7 @@ def measured() -> Iterator[Callable[[str, int], float]]:
     yield measure
 
 
+@linux_only
 def test_the_processor_time_of_postgresql_counts_and_waiting_does_not(measured):
     assert measured(_COUNT, 1_000_000) > 10 * measured("select pg_sleep(0.0001 * %s)", 1000)
 

@@ -1,0 +1,90 @@
+"""Calls of Linux that other systems lack, each with a portable form.
+
+A function uses its portable form where the call is missing, whatever the system is called. What has none is
+off there: the caller gets None, or nothing happens.
+"""
+
+import ctypes
+import os
+import socket
+import tempfile
+import threading
+import time
+from multiprocessing.util import Finalize
+from pathlib import Path
+
+import psutil
+
+_PR_SET_PDEATHSIG = 1
+_PARENT_CHECK_SECONDS = 0.2
+
+# The paths of files that are not in memory, by descriptor.
+_paths: dict[int, str] = {}
+
+
+def memory_file(name: str, size: int = 0) -> int:
+    """Return a new file of zeros in memory, or a temporary one that is removed at the end of this process."""
+    if hasattr(os, "memfd_create"):
+        file: int = os.memfd_create(name)
+    else:
+        file, path = tempfile.mkstemp(prefix=f"{name}-")
+        Finalize(None, os.unlink, (path,), exitpriority=0)
+        _paths[file] = path
+    os.ftruncate(file, size)
+    return file
+
+
+def reopened(file: int) -> int:
+    """Return another opening of a `memory_file`, which has locks of its own."""
+    return os.open(_paths.get(file, f"/proc/self/fd/{file}"), os.O_RDWR)
+
+
+def usable_processors() -> int:
+    """Return the number of processors that this process may use, or of all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def signal_after(parent: int | None, number: int) -> None:
+    """Have this process get a signal when its parent ends: from the kernel, or soon after from a thread."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_CHECK_SECONDS)
+        os.kill(os.getpid(), number)
+
+    if prctl := getattr(ctypes.CDLL(None), "prctl", None):
+        prctl(_PR_SET_PDEATHSIG, number)
+    if not prctl or os.getppid() != parent:
+        threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Return the processor time that a process has taken; None if it has ended."""
+    try:
+        if hasattr(time, "pthread_getcpuclockid"):
+            # How Linux numbers the clock of all threads of a process: see clock_getcpuclockid(3).
+            return time.clock_gettime(~pid << 3 | 2)
+        times = psutil.Process(pid).cpu_times()
+    except (OSError, psutil.Error):
+        return None
+    return times.user + times.system
+
+
+def lower_thread_priority(pid: int, niceness: int) -> None:
+    """Lower the priority of all threads but the first. Errors: OSError, also where threads have none."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        if thread.name != str(pid):
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
+
+
+def tcp_info(connection: socket.socket, size: int) -> bytes | None:
+    """Return the first bytes of what the kernel notes of a TCP connection; None if it shows nothing."""
+    if not hasattr(socket, "TCP_INFO"):
+        return None
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+
+
+def set_tcp_user_timeout(listening: socket.socket, seconds: float) -> None:
+    """Have the kernel close connections whose clients take nothing for so long; set it before `listen`."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
