@@ -82,7 +82,7 @@ def check_address_space() -> None:
     """Raise OperatorError if a limit of the address space is below what a web worker needs."""
     # A thread has a stack of 8 MB, and glibc reserves 64 MB for its heap, for up to eight threads a core. The
     # threads of a worker took 1.6 GB on 2 cores, and 2.5 and 8.4 GB with as many heaps as on 4 and 16.
-    needed = (5 << 28) + (min(len(os.sched_getaffinity(0)), 16) << 29)
+    needed = (5 << 28) + (min(operating_system.usable_processors(), 16) << 29)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < needed:
         raise OperatorError(
