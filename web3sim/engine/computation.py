@@ -135,7 +135,8 @@ class EngineComputation(CancunComputation):
                     operation = opcodes[opcode]
                 except KeyError:
                     raise InvalidInstruction(f"There is no operation 0x{opcode:02x}.") from None
-                operation(computation=self)
+                # A call of the object counts as recursion in C, of which Python 3.12 allows 1,500 levels.
+                operation.__call__(computation=self)
                 operations -= 1
                 if not operations:
                     self.state.check_deadline()

@@ -93,7 +93,7 @@ def run_traced(computation: BaseComputation, state: EngineState, sampler: Sample
         try:
             if operation is None:
                 raise InvalidInstruction(f"There is no operation 0x{opcode:02x}.")
-            operation(computation=computation)
+            operation.__call__(computation=computation)
         except Halt:
             sampler.end()
             return

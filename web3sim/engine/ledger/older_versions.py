@@ -70,7 +70,7 @@ class _ExistingAccountOperation:
             address = Address((to_int(values[-self._address_position]) & _ADDRESS_MASK).to_bytes(20, "big"))
             if self._halts(computation, address, values):
                 raise ExceptionalHalt(Halt.INVALID_ADDRESS)
-        return self._operation(computation=computation)
+        return self._operation.__call__(computation=computation)
 
     def _halts(self, computation: Any, address: Address, values: list[Any]) -> bool:
         state = computation.state

@@ -107,7 +107,7 @@ class CheckedCall:
 
     def __call__(self, computation: ComputationAPI) -> Any:
         _check_access_gas(computation, self.mnemonic)
-        return self._operation(computation=computation)
+        return self._operation.__call__(computation=computation)
 
 
 # STORAGE

@@ -92,7 +92,7 @@ def execute(position: int, frame: Frame, gas: int) -> tuple[int, int]:
     meter.gas_remaining = gas
     frame.share()
     computation.code.program_counter = position + 1
-    frame.functions[frame.raw[position]](computation)
+    frame.functions[frame.raw[position]].__call__(computation)
     return computation.code.program_counter, meter.gas_remaining
 
 
