@@ -4,7 +4,7 @@ import os
 from hashlib import sha384 as _sha384
 
 try:
-    from tiny_keccak import keccak256
+    from tiny_keccak import keccak256 as keccak256
 except ImportError:
     from Crypto.Hash import keccak
 
@@ -13,8 +13,6 @@ except ImportError:
         """Return the hash with the original Keccak padding of Ethereum, which is not SHA3-256."""
         return keccak.new(data=input, digest_bits=256).digest()
 
-
-__all__ = ["SHA_384_LENGTH", "describe_difference", "keccak256", "sha384"]
 
 SHA_384_LENGTH = 48
 

@@ -112,22 +112,17 @@ def binaries(paths: ServerPaths) -> Path:
     return copy / wheel.name / "pginstall" / "bin"
 
 
-def version(paths: ServerPaths, programs: Path) -> int:
-    """Return the major version of the programs. Errors: ServerError if they don't run or are too old."""
+def check(paths: ServerPaths, programs: Path) -> int:
+    """Return the version of the programs. Errors: ServerError if they don't run, or fit the data."""
     done = subprocess.run([programs / "postgres", "--version"], capture_output=True, text=True)
     if done.returncode:
         raise ServerError(explain(paths, done.stderr, "could not be run"))
-    number = _number(done.stdout)
-    if number < MIN_VERSION:
+    ours = _number(done.stdout)
+    if ours < MIN_VERSION:
         raise ServerError(
-            f"{programs} has PostgreSQL {number}, and a node needs version {MIN_VERSION} or later: "
+            f"{programs} has PostgreSQL {ours}, and a node needs version {MIN_VERSION} or later: "
             "install it, or name its folder in SVC_MIRROR_DB_PROGRAMS."
         )
-    return number
-
-
-def check(paths: ServerPaths, ours: int) -> None:
-    """Raise ServerError if another version of PostgreSQL than `ours` has made the data."""
     stored = paths.data / "PG_VERSION"
     if stored.is_file() and (theirs := _number(stored.read_text())) != ours:
         raise ServerError(
@@ -135,6 +130,7 @@ def check(paths: ServerPaths, ours: int) -> None:
             f"{ours}: make a backup with the release of before (`manage.py backup`) and restore it with this "
             "one into a new folder (SVC_MIRROR_DATA), or load the stream again into that."
         )
+    return ours
 
 
 def create(paths: ServerPaths, programs: Path, version: int, *, sync: bool = True) -> None:

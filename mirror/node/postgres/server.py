@@ -150,8 +150,7 @@ class Server:
         self._wait_for_orphans()
         cluster.make_socket_folder(self.paths)
         programs = cluster.binaries(self.paths)
-        version = cluster.version(self.paths, programs)
-        cluster.check(self.paths, version)
+        version = cluster.check(self.paths, programs)
         if not self.paths.data.exists():
             self._echo(f"Making a new database in {self.paths.home}.")
             cluster.create(self.paths, programs, version, sync=self._configuration.get("fsync") != "off")

@@ -105,7 +105,7 @@ def test_programs_that_are_too_old_are_refused(data_folder):
     old.write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 13.22'\n")
     old.chmod(0o755)
     with pytest.raises(cluster.ServerError, match=r"has PostgreSQL 13, and a node needs version 15 or later"):
-        cluster.version(server_paths(data_folder), data_folder)
+        cluster.check(server_paths(data_folder), data_folder)
 
 
 def test_folder_of_the_setting_without_programs_is_named(data_folder, request):
