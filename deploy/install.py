@@ -35,6 +35,7 @@ _PYTHON = VENV / "bin" / "python"
 _OFFLINE = "The package index can't be reached. Is this machine offline, or behind a proxy (HTTPS_PROXY)?"
 # What pip and uv print about a connection, and about a package without a wheel for this machine.
 _CONNECTION = re.compile(r"connection broken|Failed to fetch|client error|[Tt]imed? ?out")
+_OTHER_FILE = re.compile(r"(?i)do not match the hashes|hash mismatch")
 _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)|(\S+) has no (?:usable )?wheels")
 _PROBE_SECONDS = 5
 # A node runs the system's PostgreSQL where there is no wheel of it.
@@ -115,7 +116,10 @@ def _install(command: "list[str]", lock: Path, duration: str) -> None:
     if lacking:
         system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
         raise Failure(f"{lacking} has no wheel for {system}. Try another Python: make PYTHON=python3.13 up")
-    raise Failure("\n".join(output.strip().splitlines()[-12:]))
+    last = "\n".join(output.strip().splitlines()[-12:])
+    if _OTHER_FILE.search(output):
+        last += "\nThe index gives another file than the one that was locked: nothing of it is installed."
+    raise Failure(last)
 
 
 def _without_wheel(output: str) -> str:

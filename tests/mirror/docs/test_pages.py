@@ -129,8 +129,8 @@ def matches(words: str, text: str) -> bool:
 def test_every_error_explained_is_one_of_ours() -> None:
     sources = "".join(
         path.read_text()
-        for app in ("ledger", "mirror", "network")
-        for path in (settings.BASE_DIR / app).rglob("*.py")
+        for folder in ("ledger", "mirror", "network", "deploy")
+        for path in (settings.BASE_DIR / folder).rglob("*.py")
     )
     texts = [message.text for message in messages(Path(settings.BASE_DIR))]
     said = explained()
