@@ -6,6 +6,7 @@ A transaction is about the contract of its receipt, or else of its body. Results
 
 from typing import Any
 
+from contracts.handlers.positions import CONTRACT_CREATE, ETHEREUM
 from contracts.models import Contract
 from ledger.handlers.columns import changed_staking, convert, keys, staking, text
 from ledger.ingest.rows.batch import Batch
@@ -14,10 +15,6 @@ from ledger.stream.block.records.genesis import GenesisState
 from ledger.stream.record.item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, Key
-from mirror.core.values.hapi.transaction_types import NUMBERS
-
-CONTRACT_CREATE = NUMBERS["CONTRACTCREATEINSTANCE"]
-ETHEREUM = NUMBERS["ETHEREUMTRANSACTION"]
 
 
 @names_entity("CONTRACTCALL", "CONTRACTUPDATEINSTANCE", "CONTRACTDELETEINSTANCE")

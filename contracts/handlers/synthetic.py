@@ -107,10 +107,8 @@ def allowance_logs(item: RecordItem, batch: Batch) -> None:
         _serials_approved(item, batch, body.nftAllowances)
         granted: set[tuple[int, int, int]] = set()
         for allowance, owner in _owned(item, batch, body.tokenAllowances):
-            spender, token = (
-                entity_id.from_account(allowance.spender),
-                entity_id.from_token(allowance.tokenId),
-            )
+            spender = entity_id.from_account(allowance.spender)
+            token = entity_id.from_token(allowance.tokenId)
             if (owner, spender, token) not in granted:
                 granted.add((owner, spender, token))
                 amount = number_bytes(allowance.amount)

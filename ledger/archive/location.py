@@ -6,7 +6,6 @@ from django.db.backends.utils import CursorWrapper
 
 import mirror
 from ledger.stream.block import names as block_names
-from ledger.stream.record import names
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.values import entity_id
@@ -43,10 +42,6 @@ RECORD_STREAMS = "recordstreams"
 def record_path(account_id: int, name: str) -> str:
     """Return the path of a record file or a signature file that a node published."""
     return f"{RECORD_STREAMS}/record{entity_id.text(account_id)}/{name}"
-
-
-def sidecar_path(account_id: int, name: str) -> str:
-    return record_path(account_id, f"{names.SIDECAR_FOLDER}/{name}")
 
 
 def block_path(network_folder: str, number: int) -> str:

@@ -67,7 +67,8 @@ class ArchiveSelection:
             originals.append(Original(location.record_path(account, source.name), source.record.original))
             for name, sidecar in source.sidecars.items():
                 if sidecar.original is not None:
-                    originals.append(Original(location.sidecar_path(account, name), sidecar.original))
+                    path = location.record_path(account, f"{names.SIDECAR_FOLDER}/{name}")
+                    originals.append(Original(path, sidecar.original))
         if self.signatures:
             name = names.signature_name(source.name)
             for signer, data in source.signatures.items():

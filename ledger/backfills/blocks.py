@@ -53,8 +53,7 @@ class _IncompleteBlock(NamedTuple):
 def extend_blocks(keys: KeyRange) -> int:
     """Take the missing transactions just before a block into it, then those just after it."""
     extended = 0
-    for row in statements.rows(_INCOMPLETE_BLOCKS, keys._asdict()):
-        block = _IncompleteBlock(*row)
+    for block in map(_IncompleteBlock._make, statements.rows(_INCOMPLETE_BLOCKS, keys._asdict())):
         earlier = statements.column(_BEFORE, block._asdict())
         missing = {"missing": block.missing - len(earlier)}
         later = statements.column(_AFTER, block._asdict() | missing)

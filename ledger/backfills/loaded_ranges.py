@@ -3,6 +3,7 @@
 Nobody knows whether the signatures of these files were verified, and by which filters they were loaded.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -99,16 +100,12 @@ def _joined(run: list[_File], new_range: Range) -> Range:
     if previous_hash != run[-1].hash or not is_same_kind:
         return new_range
     statements.execute("delete from loaded_range where consensus_start = %s", [start])
-    return Range(
-        consensus_start=new_range.consensus_start,
+    return replace(
+        new_range,
         consensus_end=end,
-        first_block=new_range.first_block,
         last_block=last_block,
         files=new_range.files + files,
         transactions=new_range.transactions + transactions,
-        signed=None,
-        filters=None,
-        rests_on=new_range.rests_on,
     )
 
 

@@ -50,7 +50,7 @@ def _apply(path: Path, report: Callable[[str], None]) -> list[Applied]:
         for each in missing
         if any(start <= each.item.consensus_timestamp <= end for start, end in ranges)
     ]
-    added, transfers, batch = transactions.add(in_range)
+    transfers, batch = transactions.add(in_range)
     if batch and batch.skipped:
         changes = ", ".join(f"{table} {count}" for table, count in sorted(batch.skipped.items()))
         report(f"What is stored is newer than these changes, which are left out: {changes}.")

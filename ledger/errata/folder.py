@@ -33,7 +33,6 @@ from mirror.core.values.hapi.messages import (
 from mirror.core.values.hashes import sha384
 
 _CURE = "Fetch it again, or leave it out."
-_NANOS = 10**9
 
 Value = TypeVar("Value")
 
@@ -87,10 +86,8 @@ def _pairs(folder: Path) -> Iterator[tuple[Path, int, bytes, bytes]]:
 def _item(path: Path, start: int, transaction: bytes, record: bytes) -> RecordItem | None:
     """Return the item, None if the record is not that of the transaction. Errors: StreamFileError."""
     try:
-        parsed, parsed_record = (
-            messages.parse(Transaction, transaction),
-            messages.parse(TransactionRecord, record),
-        )
+        parsed = messages.parse(Transaction, transaction)
+        parsed_record = messages.parse(TransactionRecord, record)
     except DecodeError:
         return None
     hashed = parsed.signedTransactionBytes or transaction
@@ -124,7 +121,7 @@ def _account(text: str) -> Any:
 def _time(text: str) -> int:
     """Return a time as nanoseconds, `seconds.nanos`, or as names of balance files have it."""
     name = text.partition("_Balances")[0].replace("_", ":")
-    if name.isdigit() and int(name) > _NANOS**2 // 10:
+    if name.isdigit() and int(name) > timestamp.NANOS_PER_SECOND**2 // 10:
         return int(name)
     return timestamp.parse_iso(name) if "T" in name else timestamp.parse(name)
 

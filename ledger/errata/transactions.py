@@ -67,15 +67,12 @@ class ErrataBatch(Batch):
         return self._stored[model, key]
 
 
-def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Transfers, ErrataBatch | None]:
-    """Store those of the transactions that are not there.
-
-    Return their times, the hbar that moved, and the batch that wrote them.
-    """
+def add(missing: Sequence[MissingTransaction]) -> tuple[Transfers, ErrataBatch | None]:
+    """Store the transactions that are not there; return the hbar that moved, and their batch."""
     present = set(statements.column(_PRESENT, [[each.item.consensus_timestamp for each in missing]]))
     new = [each for each in missing if each.item.consensus_timestamp not in present]
     if not new:
-        return [], [], None
+        return [], None
     batch, rows = ErrataBatch(), FileRows()
     for each in new:
         batch.begin_file([each.item])
@@ -86,7 +83,7 @@ def add(missing: Sequence[MissingTransaction]) -> tuple[list[int], Transfers, Er
     transfers = _mark_transfers(batch)
     with connection.cursor() as cursor:
         batch.write(cursor)
-    return [each.item.consensus_timestamp for each in new], transfers, batch
+    return transfers, batch
 
 
 def _mark_transfers(batch: Batch) -> Transfers:

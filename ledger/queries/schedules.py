@@ -132,5 +132,4 @@ def _schedules_of(where: Where, order: str = "") -> list[FullSchedule]:
 
 
 def schedule(schedule_id: int) -> FullSchedule | None:
-    """Return one schedule."""
     return next(iter(_schedules_of(compare("s.schedule_id", [Comparison("eq", schedule_id)]))), None)

@@ -124,7 +124,6 @@ class Stream:
         return Sql(f"(select at from {self._lateral(text)})", (list(self.each), *where.values))
 
     def window_condition(self, window: Window) -> Where:
-        """Return the condition of the window."""
         return window.rows(self.first, self.value, self.time) if self.first else window.where(self.time)
 
     def order(self, window: Window) -> str:

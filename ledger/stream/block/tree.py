@@ -138,7 +138,6 @@ class BlockTree:
             waiting.clear()
 
     def list_roots(self) -> list[bytes]:
-        """Return the roots of the lists."""
         self._hash_waiting()
         return [each.root() for each in self._lists]
 

@@ -15,7 +15,6 @@ from mirror.demo.streams.record_files import ComposedTransaction, transfer_list
 from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.schedules import Schedule
-from mirror.demo.world.tokens import Token
 
 _USUAL_LIFE = 30 * 60 * NANOS_PER_SECOND
 _MAX_OPEN = 30
@@ -28,7 +27,10 @@ def create(network: Network) -> None:
     (kind,) = network.choose.choices(("payment", "message", "mint"), (4, 1, 1))
     body: dict[str, Any]
     if kind == "mint":
-        creator, token = pair(_find_signer(network), traders.find_token(network, _can_be_minted))
+        creator, token = pair(
+            _find_signer(network),
+            traders.find_token(network, lambda token: token.fungible and token.supply_key),
+        )
         require(len(_open(network)) < _MAX_OPEN)
         amount = max(1, token.initial_supply // network.choose.randrange(20, 400))
         body = {"tokenMint": {"token": token.number, "amount": amount}}
@@ -53,10 +55,6 @@ def create(network: Network) -> None:
     payer = network.choose.choice((creator.number, numbers[0]))
     body = {"cryptoTransfer": {"transfers": transfer_list(transfers)}}
     _schedule(network, creator, body, payer=payer, required=[*numbers, payer])
-
-
-def _can_be_minted(token: Token) -> bool:
-    return token.fungible and bool(token.supply_key)
 
 
 def sign(network: Network) -> None:

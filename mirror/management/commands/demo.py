@@ -4,12 +4,12 @@ import shlex
 import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from ledger.ingest.pipeline import Progress
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.core.values.hapi import transaction_types
@@ -28,13 +28,6 @@ _MAX_PORT = 65_535
 _SETTINGS = f"SVC_MIRROR_NETWORK={bundled.SIMULATED} SVC_MIRROR_DATA=data/{bundled.SIMULATED}"
 _INGEST = ".venv/bin/python manage.py ingest"
 _FIELDS = TransactionBody.DESCRIPTOR.fields_by_name
-
-
-@dataclass
-class DemoProgress:
-    files: int = 0
-    skipped: int = 0
-    transactions: int = 0
 
 
 def _integer_up_to(high: int) -> Callable[[str], float]:
@@ -112,7 +105,7 @@ class Command(NodeCommand):
             ) from error
 
     def _make(self, history: History, folder: Path, minutes: float) -> None:
-        began, progress = time.monotonic(), DemoProgress()
+        began, progress = time.monotonic(), Progress()
         balances = BalanceWriter(folder, nodes(), minutes) if minutes else None
         write = _writer(folder, history.blocks_from)
         with FileDisplay("Making", history.blocks, self.echo) as display:

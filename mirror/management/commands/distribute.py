@@ -47,7 +47,7 @@ class Command(NodeCommand):
                     "SVC_MIRROR_DB_DISTRIBUTED."
                 )
             with loader_lock():
-                distributed = distributing.distribute(self._show)
+                distributed = distributing.distribute(lambda table: self.echo(f"Distributing {table}."))
         self.echo(
             f"Distributed {len(distributed)} tables."
             if distributed
@@ -70,6 +70,3 @@ class Command(NodeCommand):
             f"{len(sizes)} tables of {byte_size(sum(sizes.values()))} would be distributed over {machines} "
             "machines."
         )
-
-    def _show(self, table: str) -> None:
-        self.echo(f"Distributing {table}.")

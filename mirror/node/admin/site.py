@@ -36,7 +36,7 @@ class NodeAdminSite(MirrorAdminSite):
             "sentence": code_html(now.sentence),
             "loaded": code_html("; ".join(filter(None, (loaded_text(now.loaded), supply_text(now.loaded))))),
             "replicas": [code_html(replica.text) for replica in replicas.read()],
-            "inventory": [(heading, code_html(text)) for heading, text in inventory.lines(now)]
+            "inventory": [(heading, code_html(text)) for heading, text in inventory.read(now).lines(now)]
             if now.needs_operator
             else [],
             "charts": charts,

@@ -296,11 +296,6 @@ def archive_sentence(*, follows_blocks: bool) -> str:
     return f"{', '.join(kinds)} in {archive_location()}, {how_long}{missing}"
 
 
-def lines(status: Status) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the inventory now. Errors: DatabaseError."""
-    return read(status).lines(status)
-
-
 def counts() -> dict[str, int]:
     """Return PostgreSQL's estimate for each kind of row, by its name; none for empty tables."""
     rows = estimates(list(_COUNTED))
@@ -315,9 +310,7 @@ def estimates(tables: list[str] | None = None) -> dict[str, int]:
 
 
 def _shards() -> shards.Shards:
-    if not is_distributed():
-        return shards.Shards(0, ())
-    return shards.query()
+    return shards.query() if is_distributed() else shards.Shards(0, ())
 
 
 def database_bytes() -> int:

@@ -4,7 +4,6 @@ import threading
 import time
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from django.db import DatabaseError, connection
@@ -132,8 +131,7 @@ class _Run:
         if start == NOW and _loaded():
             start = ""
         elif start == NOW or (not start and not _loaded() and not self.location and names_public_bucket()):
-            now = datetime.fromtimestamp(clock.now_ns() / NANOS_PER_SECOND, UTC)
-            start = f"{now:%Y-%m-%dT%H:%M:%SZ}"
+            start = timestamp.iso_text(clock.now_ns())
         return start, until or config.value("importer.endDate")
 
     def _follower(self, choice: Choice, quorums: Quorums, report: Reporting, span: Span) -> CutoverFollower:

@@ -1,6 +1,5 @@
 """The empty tables that a backup or a snapshot is loaded into, and the notes of what is loaded."""
 
-import re
 from collections.abc import Collection
 
 from django.apps import apps
@@ -41,7 +40,6 @@ _INDEXES = """
 _LINKED = """
     select conrelid::regclass::text from pg_constraint where contype = 'f'
     union select confrelid::regclass::text from pg_constraint where contype = 'f'"""
-_ON_ONLY = re.compile(r" ON ONLY ")
 
 
 def has_begun(first: Session, manifest: Manifest) -> bool:
@@ -69,8 +67,7 @@ def check_empty(first: Session, manifest: Manifest) -> None:
             "without tables, or a new data folder (SVC_MIRROR_DATA)."
         )
     backed_up = manifest.tables
-    partitioned = partitioned_tables()
-    whole = [name for name in partitioned if name in backed_up and not backed_up[name].partitions]
+    whole = [name for name in partitioned_tables() if name in backed_up and not backed_up[name].partitions]
     # A snapshot's tables are partitioned as this node's are.
     if whole and manifest.folder_kind != SNAPSHOT:
         raise OperatorError(
@@ -111,7 +108,7 @@ def prepare(first: Session, manifest: Manifest, echo: Echo) -> None:
         with first.transaction():
             first.execute(
                 f"insert into {tables.RESTORING}.index values (%s, %s, %s)",
-                [name, table, _ON_ONLY.sub(" ON ", definition, count=1)],
+                [name, table, definition.replace(" ON ONLY ", " ON ", 1)],
             )
             first.execute(f"drop index {name}".encode())
     first.execute(f"update {tables.RESTORING}.backup set prepared = true")

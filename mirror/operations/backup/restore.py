@@ -5,6 +5,7 @@ dropped in the end: until then a node does not start on the database.
 """
 
 import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,8 +45,6 @@ _SEQUENCES = """
 
 def check(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP) -> Manifest:
     """Read every file and compare it with what was written. Errors: DamagedBackup; Stopped."""
-    from concurrent.futures import ThreadPoolExecutor, as_completed
-
     task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     manifest.check_sizes(folder)
     with ByteDisplay("Checking", manifest.bytes, echo) as display, ThreadPoolExecutor(jobs) as pool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from django.apps import apps
 from django.db import InternalError, connection, transaction
@@ -98,8 +97,7 @@ def _time(text: str) -> int:
 
 def instant_text(time: int) -> str:
     """Return a time (ns) as the settings of dates have it."""
-    seconds, nanos = divmod(time, NANOS_PER_SECOND)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"
+    return f"{timestamp.iso_text(time).removesuffix('Z')}.{time % NANOS_PER_SECOND:09}Z"
 
 
 def tables() -> list[str]:

@@ -6,7 +6,6 @@ Age is counted from the last block, not from the clock: a node that was off for 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
@@ -15,7 +14,7 @@ from mirror.core.db import loaded_ranges
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.values.human_readable import duration
-from mirror.core.values.timestamp import MIN, NANOS_PER_SECOND
+from mirror.core.values.timestamp import MIN, NANOS_PER_SECOND, iso_text
 
 #: What to do about tables that are not partitioned.
 CURE = "SVC_MIRROR_DB_PARTITIONS=true and `manage.py upgrade` partition them, while the node goes on"
@@ -114,4 +113,4 @@ def sentence() -> str:
 
 
 def _date(time: int) -> str:
-    return f"{datetime.fromtimestamp(time // NANOS_PER_SECOND, UTC):%Y-%m-%d}"
+    return iso_text(time).partition("T")[0]

@@ -66,10 +66,8 @@ def _set_kyc(ledger: Overlay, address: Address, account: Address, *, status: int
 
 
 freeze, unfreeze = partial(_set_freeze, unfreezes=False), partial(_set_freeze, unfreezes=True)
-grant_kyc, revoke_kyc = (
-    partial(_set_kyc, status=holdings.KYC_GRANTED),
-    partial(_set_kyc, status=holdings.KYC_REVOKED),
-)
+grant_kyc = partial(_set_kyc, status=holdings.KYC_GRANTED)
+revoke_kyc = partial(_set_kyc, status=holdings.KYC_REVOKED)
 
 
 # ASSOCIATIONS, of an account that the payer is, or that has a key

@@ -8,6 +8,7 @@ address of a new contract in `call`. `profile` names the rules. Numbers are hex 
 from collections.abc import Iterable, Mapping
 
 from mirror.core.values import timestamp
+from mirror.core.values.hexadecimal import text as to_hex
 from web3sim.engine.interface import (
     AccountRecord,
     Address,
@@ -57,7 +58,7 @@ def build_case(
         "group": "replay",
         "fork": "cancun",
         "profile": Profile.LEDGER.value,
-        "block": _block(rerun.block) | {"hashes": {hex(n): _hex(h) for n, h in state.block_hashes.items()}},
+        "block": _block(rerun.block) | {"hashes": {hex(n): to_hex(h) for n, h in state.block_hashes.items()}},
         "codes": {},
         "cases": [
             {
@@ -75,8 +76,8 @@ def _block(block: BlockEnvironment) -> dict[str, object]:
     return {
         "number": hex(block.number),
         "timestamp": hex(block.timestamp),
-        "coinbase": _hex(block.coinbase),
-        "prevrandao": _hex(block.prevrandao),
+        "coinbase": to_hex(block.coinbase),
+        "prevrandao": to_hex(block.prevrandao),
         "gasLimit": hex(block.gas_limit),
         "baseFee": hex(block.base_fee),
         "chainId": hex(block.chain_id),
@@ -89,10 +90,10 @@ def _pre(state: ReadState) -> dict[str, object]:
     for (address, slot), value in state.slots.items():
         storage.setdefault(address, {})[hex(slot)] = hex(value)
     return {
-        _hex(address): {
+        to_hex(address): {
             "balance": hex(account.balance),
             "nonce": account.nonce,
-            "code": _hex(account.code),
+            "code": to_hex(account.code),
             "storage": storage.get(address, {}),
             "kind": account.kind.value,
             "receiverSignatureRequired": account.receiver_signature_required,
@@ -105,13 +106,13 @@ def _pre(state: ReadState) -> dict[str, object]:
 def _call(request: CallRequest) -> dict[str, object]:
     created = request.new_contract_address
     return {
-        "from": _hex(request.sender),
-        "to": None if request.to is None else _hex(request.to),
-        "data": _hex(request.data),
+        "from": to_hex(request.sender),
+        "to": None if request.to is None else to_hex(request.to),
+        "data": to_hex(request.data),
         "value": hex(request.value),
         "gas": hex(request.gas),
         "gasPrice": hex(request.gas_price),
-        "newContractAddress": None if created is None else _hex(created),
+        "newContractAddress": None if created is None else to_hex(created),
         "evmVersion": request.version.text,
     }
 
@@ -121,27 +122,23 @@ def _expected(transaction: PastTransaction, recorded: Recorded) -> dict[str, obj
     changed: dict[str, dict[str, dict[str, str]]] = {}
     for (address, slot), change in recorded.changes.items():
         if change.written not in (None, change.read):
-            storage = changed.setdefault(_hex(address), {}).setdefault("storage", {})
+            storage = changed.setdefault(to_hex(address), {}).setdefault("storage", {})
             storage[hex(slot)] = hex(change.written)
     return {
         "status": status,
         "result": transaction.result,
         "error": transaction.error_message,
-        "output": _hex(transaction.call_result or b""),
+        "output": to_hex(transaction.call_result or b""),
         "gasUsed": transaction.gas_used,
         "gasConsumed": transaction.gas_consumed,
-        "created": sorted(_hex(address) for address in recorded.created),
+        "created": sorted(to_hex(address) for address in recorded.created),
         "logs": [
             {
-                "address": _hex(log.address),
-                "topics": [f"0x{topic.hex()}" for topic in log.topics],
-                "data": _hex(log.data),
+                "address": to_hex(log.address),
+                "topics": [to_hex(topic) for topic in log.topics],
+                "data": to_hex(log.data),
             }
             for log in recorded.logs
         ],
         "postChanged": changed,
     }
-
-
-def _hex(data: bytes) -> str:
-    return f"0x{data.hex()}"

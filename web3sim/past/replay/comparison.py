@@ -12,6 +12,7 @@ from itertools import zip_longest
 from mirror.core import config
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
+from mirror.core.values.hexadecimal import text as to_hex
 from web3sim.calls.call import response_code
 from web3sim.engine.interface import (
     AccountKind,
@@ -203,7 +204,7 @@ def compare(
         yield Difference("result", transaction.result, code)
     elif result.status is Status.SUCCESS:
         if (transaction.call_result or b"") != result.output:
-            yield Difference("output", _hex(transaction.call_result or b""), _hex(result.output))
+            yield Difference("output", to_hex(transaction.call_result or b""), to_hex(result.output))
     elif not _same_error(transaction.error_message, result):
         yield Difference("error", repr(transaction.error_message), _error(result))
     yield from _gas(transaction, rerun, result)
@@ -230,7 +231,7 @@ def _same_error(message: str | None, result: CallResult) -> bool:
 
 def _error(result: CallResult) -> str:
     if result.halt is None:
-        return _hex(result.output)
+        return to_hex(result.output)
     return _HALT_NAMES.get(result.halt, response_code(result))
 
 
@@ -263,7 +264,7 @@ def _changes(recorded: Recorded, rerun: Rerun, result: CallResult) -> Iterator[D
     for address, slot in sorted(recorded.changes.keys() | replayed.keys()):
         theirs, ours = recorded.changes.get((address, slot)), replayed.get((address, slot))
         if theirs is None or ours is None or _normalized(theirs) != _normalized(ours):
-            yield Difference(f"slot {slot:#x} of {_hex(address)}", _change_text(theirs), _change_text(ours))
+            yield Difference(f"slot {slot:#x} of {to_hex(address)}", _change_text(theirs), _change_text(ours))
 
 
 def _is_recorded(address: Address, recorded: Recorded, rerun: Rerun) -> bool:
@@ -279,7 +280,7 @@ def _normalized(change: SlotChange) -> SlotChange:
 def _log_text(log: Log | None) -> str:
     if log is None:
         return "none"
-    return f"{_hex(log.address)} [{', '.join(map(_hex, log.topics))}] {_hex(log.data)}"
+    return f"{to_hex(log.address)} [{', '.join(map(to_hex, log.topics))}] {to_hex(log.data)}"
 
 
 def _change_text(change: SlotChange | None) -> str:
@@ -289,8 +290,4 @@ def _change_text(change: SlotChange | None) -> str:
 
 
 def _join(addresses: Iterable[Address]) -> str:
-    return ", ".join(sorted(map(_hex, addresses))) or "none"
-
-
-def _hex(data: bytes) -> str:
-    return f"0x{data.hex()}"
+    return ", ".join(sorted(map(to_hex, addresses))) or "none"

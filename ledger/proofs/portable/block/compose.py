@@ -210,7 +210,6 @@ class _ItemLookup:
         return {"signed_transaction": list(map(base64, signed)), "outputs": list(map(base64, outputs))}
 
     def with_paths(self, indexes: Sequence[int]) -> dict[int, ProvedItemJson]:
-        """Return items with their paths."""
         kinds_and_items = zip(self._kinds, self._items, strict=True)
         paths = tree.paths(kinds_and_items, indexes, *self._block.time_and_footer)
         return {

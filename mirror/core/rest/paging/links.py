@@ -169,10 +169,8 @@ def base(request: HttpRequest) -> str:
     if config.value(reverse_proxies.SETTING) or config.value("profile") == "production":
         scheme, host = reverse_proxies.scheme(sent), reverse_proxies.host(sent)
     else:
-        scheme, host = (
-            _first(sent.get(reverse_proxies.FORWARDED_PROTO, "")),
-            _first(sent.get(reverse_proxies.FORWARDED_HOST, "")),
-        )
+        scheme = _first(sent.get(reverse_proxies.FORWARDED_PROTO, ""))
+        host = _first(sent.get(reverse_proxies.FORWARDED_HOST, ""))
     host = host or sent.get("HTTP_HOST") or sent["SERVER_NAME"]
     prefix = reverse_proxies.prefix(sent)
     return f"{scheme or request.scheme}://{_PORT.sub('', host)}:{config.value('web.port')}{prefix}"

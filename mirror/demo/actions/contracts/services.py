@@ -84,10 +84,6 @@ def _approve(network: Network, parties: tuple[int, int], kind: str, allowance: d
 
 
 # STEWARDS
-def use_steward(network: Network) -> None:
-    _STEWARD.perform(network)
-
-
 def _sender(network: Network, gas: int, value: int = 0) -> Account:
     sender = required(network.find_person(settled=True))
     require(sending.can_pay(sender, gas, value))
@@ -201,5 +197,5 @@ def _use_steward(network: Network, contract: Contract, way: str) -> None:
     _WAYS[way][1](network, contract)
 
 
-_STEWARD = uses(2, "Steward", _use_steward, {way: weight for way, (weight, _) in _WAYS.items()})
-ACTIONS = (*weighted((1, use_till)), _STEWARD)
+STEWARD = uses(2, "Steward", _use_steward, {way: weight for way, (weight, _) in _WAYS.items()})
+ACTIONS = (*weighted((1, use_till)), STEWARD)

@@ -75,10 +75,8 @@ def send_invalid(network: Network) -> None:
     receiver = required(receiver)
     require(receiver != sender and not token.failure(sender))
     if token.fungible:
-        share, result = (
-            token.balance(sender) + network.choose.randrange(1, 1_000),
-            "INSUFFICIENT_TOKEN_BALANCE",
-        )
+        share = token.balance(sender) + network.choose.randrange(1, 1_000)
+        result = "INSUFFICIENT_TOKEN_BALANCE"
     else:
         owners = {number: serial.owner for number, serial in token.serials.items()}
         share = network.pick([number for number, owner in owners.items() if owner not in (None, sender)])

@@ -83,7 +83,7 @@ def used() -> tuple[Network, Block]:
     network = begun()
     while not network.world.contracts.all("Steward"):
         network.act(10)
-    return network, use(network, services.use_steward, USES)
+    return network, use(network, services.STEWARD.perform, USES)
 
 
 def test_each_request_of_a_steward_is_a_transaction() -> None:

@@ -23,7 +23,8 @@ def now(settings_of: Callable[..., None]) -> None:
 
 def said() -> dict[str, list[str]]:
     found = defaultdict(list)
-    for heading, text in inventory.lines(status.read()):
+    now = status.read()
+    for heading, text in inventory.read(now).lines(now):
         found[heading].append(text)
     return found
 

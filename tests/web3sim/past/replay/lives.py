@@ -11,7 +11,7 @@ ACTIONS = (
     *(*crypto.ACTIONS, *deploying.ACTIONS, *calls.ACTIONS),
     # What stewards and tills keep and move.
     *(Action(supply.create, 1), Action(changes.associate, 2)),
-    *(Action(services.use_steward, 6), Action(services.use_till, 2)),
+    *(services.STEWARD._replace(weight=6), Action(services.use_till, 2)),
 )
 
 
