@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from spec256k1 import PublicKey
+from bitcurve import PublicKey
 
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, DecodeError, Key, SignatureMap
@@ -74,7 +74,7 @@ def is_signed_by_ecdsa(key: bytes, digest: bytes, signature: bytes) -> bool:
         return False
     for recovery_id in (0, 1):
         try:
-            recovered = PublicKey.from_signature_and_message(rs + bytes([recovery_id]), digest)
+            recovered = PublicKey.from_signature_and_message(rs + bytes([recovery_id]), digest, hasher=None)
         except ValueError:
             continue
         if recovered.format() == key:

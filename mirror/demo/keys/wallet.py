@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
 from hashlib import sha256
 
+from bitcurve import PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from spec256k1 import PrivateKey
 
 from mirror.core.values.alias import evm_address_of_key
 from mirror.core.values.hapi.messages import Key, SignatureMap
@@ -60,11 +60,11 @@ class EcdsaWallet(Wallet):
         return address
 
     def signature(self, message: bytes) -> bytes:
-        return self._private.sign_recoverable(keccak256(message))[:64]
+        return self._private.sign_recoverable(keccak256(message), hasher=None)[:64]
 
     def sign(self, digest: bytes) -> tuple[int, int, int]:
         """Sign a 32-byte digest. Return the recovery id, r and s."""
-        signature = self._private.sign_recoverable(digest)
+        signature = self._private.sign_recoverable(digest, hasher=None)
         return signature[64], int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
 
 

@@ -4,9 +4,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from bitcurve import PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from eth_abi.abi import decode, encode
-from spec256k1 import PrivateKey
 
 from mirror.core.values.hapi.messages import SchedulableTransactionBody, SignatureMap
 from mirror.core.values.hapi.result_codes import NAMES
@@ -314,7 +314,7 @@ def test_people_sign_by_their_signatures(calls):
         {"pubKeyPrefix": public(other), "ed25519": other.sign(parse_body(OURS))},
         {
             "pubKeyPrefix": ecdsa.public_key.format(),
-            "ECDSA_secp256k1": ecdsa.sign_recoverable(digest)[:64],
+            "ECDSA_secp256k1": ecdsa.sign_recoverable(digest, hasher=None)[:64],
         },
     ]
     signatures = SignatureMap(sigPair=pairs).SerializeToString()
@@ -337,7 +337,7 @@ def test_signatures_that_say_nothing_are_refused(calls):
 def test_a_signature_for_another_chain_halts(calls, recovery_id, expected):
     """The tests' network is a testnet, 296."""
     key = PrivateKey()
-    signed = key.sign_recoverable(keccak256(parse_body(SCHEDULE)))[:64]
+    signed = key.sign_recoverable(keccak256(parse_body(SCHEDULE)), hasher=None)[:64]
     signature = signed + recovery_id.to_bytes(2, "big")
     pair = {"pubKeyPrefix": key.public_key.format(), "ECDSA_secp256k1": signature}
     answer = calls(SIGN, long_zero(SCHEDULE), SignatureMap(sigPair=[pair]).SerializeToString())

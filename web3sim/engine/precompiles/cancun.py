@@ -7,12 +7,12 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Final
 
+from bitcurve import PublicKey
 from Crypto.Hash import RIPEMD160
 from eth.abc import ComputationAPI
 from eth_typing import Address
 from gmpy2 import powmod
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
-from spec256k1 import PublicKey
 
 from mirror.core.values.bn254 import pairing, points
 from mirror.core.values.hashes import keccak256
@@ -52,7 +52,7 @@ def ecrecover(data: bytes) -> bytes:
     if parity not in (0, 1) or not in_order:
         return b""
     try:
-        key = PublicKey.from_signature_and_message(r + s + bytes([parity]), digest)
+        key = PublicKey.from_signature_and_message(r + s + bytes([parity]), digest, hasher=None)
     except ValueError:
         return b""
     return keccak256(key.format(compressed=False)[1:])[12:].rjust(32, b"\0")

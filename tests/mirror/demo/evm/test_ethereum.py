@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 import rlp
+from bitcurve import PublicKey
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
-from spec256k1 import PublicKey
 
 from mirror.core.values import ethereum
 from mirror.core.values.hashes import keccak256
@@ -61,5 +61,7 @@ def test_delegating_transaction_names_both_signers():
     assert (authorization.chain_id, authorization.address, authorization.nonce) == (298, TO, 3)
     message = keccak256(b"\5" + rlp.encode([298, TO, 3]))
     signature = delegation.r.to_bytes(32, "big") + delegation.s.to_bytes(32, "big")
-    public = PublicKey.from_signature_and_message(signature + bytes((delegation.recovery_id,)), message)
+    public = PublicKey.from_signature_and_message(
+        signature + bytes((delegation.recovery_id,)), message, hasher=None
+    )
     assert public.format() == other.public

@@ -8,9 +8,9 @@ from typing import Any
 import ckzg
 import eth
 import pytest
+from bitcurve import PrivateKey
 from eth.vm.forks.cancun.computation import CANCUN_PRECOMPILES
 from py_ecc import optimized_bn128
-from spec256k1 import PrivateKey
 
 from mirror.core.values.hashes import keccak256
 from tests.web3sim.engine.world import BLOCK, SENDER, World, long_zero
@@ -62,7 +62,7 @@ def g2(factor: int) -> bytes:
 
 def signature(*, digest: bytes = bytes([5]) * 32) -> tuple[bytes, bytes, int, int, int]:
     key = PrivateKey(bytes([9]) * 32)
-    signed = key.sign_recoverable(digest)
+    signed = key.sign_recoverable(digest, hasher=None)
     r, s = int.from_bytes(signed[:32], "big"), int.from_bytes(signed[32:64], "big")
     return key.public_key.format(compressed=False)[1:], digest, signed[64] + 27, r, s
 
