@@ -74,9 +74,8 @@ class WorkerProcess:
     @property
     def is_long(self) -> bool:
         """Return whether its call has taken much of what others need."""
-        return (
-            processor_seconds(self.pid) or 0.0
-        ) - self._cpu_at_start > _LONG_CPU_SECONDS or time.monotonic() - self._began > _LONG_SECONDS
+        processor = (processor_seconds(self.pid) or 0.0) - self._cpu_at_start
+        return processor > _LONG_CPU_SECONDS or time.monotonic() - self._began > _LONG_SECONDS
 
     def send(self, message: bytes) -> None:
         channel.send(self._connection, message)
