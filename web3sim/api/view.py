@@ -11,6 +11,7 @@ from mirror.core.rest.answers.errors import (
     Unavailable,
     UnsupportedMediaType,
     WrongMethod,
+    reason_phrase,
     spring_texts,
 )
 from mirror.core.rest.answers.response import PlainJsonRenderer, render
@@ -49,7 +50,7 @@ def _problems(failure: Failure) -> Iterable[Problem]:
     else:
         hidden = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         texts = [""] * len(failure.problems) if hidden else spring_texts(failure)
-    return [Problem(failure.status.phrase, text) for text in texts]
+    return [Problem(reason_phrase(failure.status), text) for text in texts]
 
 
 # FAILURES
@@ -61,7 +62,7 @@ class Unsuccessful(Failure):
         self.status = answer.status
         if self.status is HTTPStatus.SERVICE_UNAVAILABLE:
             self.retry_after = Unavailable.retry_after
-        self.answered = answer.problems or (Problem(answer.status.phrase),)
+        self.answered = answer.problems or (Problem(reason_phrase(answer.status)),)
 
 
 # VIEW

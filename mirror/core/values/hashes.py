@@ -8,7 +8,6 @@ try:
 except ImportError:
     from Crypto.Hash import keccak
 
-    # A tenth as fast.
     def keccak256(input: bytes) -> bytes:
         """Return the hash with the original Keccak padding of Ethereum, which is not SHA3-256."""
         return keccak.new(data=input, digest_bits=256).digest()

@@ -19,6 +19,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
 
 from mirror.core import config
+from mirror.core.rest.answers.errors import reason_phrase
 from mirror.core.rest.answers.views import PostedBody, ReadView, SpringReadView
 from mirror.core.rest.routes import PREFIX, Routes
 from mirror.core.rest.schema import paths
@@ -225,7 +226,7 @@ class EndpointSchema(AutoSchema):
                 # A part of the path that can't be one makes it a path that is none of the API.
                 shape = error | ErrorJson
             content = {_JSON: {"schema": self._component(shape)}}
-            bodies[str(status.value)] = {"description": status.phrase, "content": content}
+            bodies[str(status.value)] = {"description": reason_phrase(status), "content": content}
         return bodies
 
     def _component(self, shape: Any) -> Schema:
