@@ -68,10 +68,8 @@ def main(lock: Path) -> None:
 def _make_venv(uv: "str | None") -> None:
     """Make `.venv`, in place of one that another Python has made."""
     if VENV.exists():
-        if (
-            _run_in_venv("import sys; print(sys.base_prefix, sys.version)")
-            == f"{sys.base_prefix} {sys.version}"
-        ):
+        made_by = _run_in_venv("import sys; print(sys.base_prefix, sys.version)")
+        if made_by == f"{sys.base_prefix} {sys.version}":
             return
         if not (VENV / "pyvenv.cfg").exists():
             raise Failure(f"{VENV.resolve()} is no virtual environment: move it out of the way.")
