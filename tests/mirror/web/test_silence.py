@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from threading import Event
 
@@ -113,14 +114,20 @@ def test_a_session_that_hangs_costs_its_request_and_no_turn(node: Silent) -> Non
         SVC_MIRROR_WEB_THREADS="1",
     )
     assert node.get("/api/v1/blocks")[0] == 200
-    node.stop_sessions()
+    limits = count(1)
 
-    status, body, retry_after = _answer(node, "/api/v1/blocks?limit=1")
+    def refused() -> tuple[int, bytes, str | None] | None:
+        """Return the answer of a stopped session; after a slow request the next one opens another session."""
+        node.stop_sessions()
+        answer = _answer(node, f"/api/v1/blocks?limit={next(limits)}")
+        return answer if answer[0] != 200 else None
+
+    status, body, retry_after = wait_until(refused)
 
     assert (status, retry_after) == (503, str(refusals.RETRY_AFTER_BUSY))
     assert refusals.OVERDUE.encode() in body
     wait_until(lambda: "request_overdue" in node.said, lambda: node.said)
-    assert _answer(node, "/api/v1/blocks?limit=2")[0] == 200
+    assert _answer(node, f"/api/v1/blocks?limit={next(limits)}")[0] == 200
 
 
 def test_servers_with_a_watcher_of_their_own_are_read_while_the_primary_is_silent(

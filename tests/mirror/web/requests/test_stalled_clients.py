@@ -121,7 +121,7 @@ def test_bodies_beyond_those_that_may_be_waited_for_are_refused_and_the_rest_goe
 
 
 def test_a_body_that_does_not_come_in_time_is_not_waited_for(node, stalled):
-    node.start(SVC_MIRROR_WEB_BODYTIMEOUT="1s")
+    node.start(SVC_MIRROR_WEB_BODYTIMEOUT="3s")
     clients = stalled(6)
 
     node.wait_for(lambda: not any(_is_served(client) for client in clients))
