@@ -58,6 +58,12 @@ def signal_after(parent: int | None, number: int) -> None:
         threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
+def thread_clock() -> int | None:
+    """Return the clock of this thread's processor time, which any thread may read; None if there is none."""
+    has_clocks = hasattr(time, "pthread_getcpuclockid")
+    return time.pthread_getcpuclockid(threading.get_ident()) if has_clocks else None
+
+
 def processor_seconds(pid: int) -> float | None:
     """Return the processor time that a process has taken; None if it has ended."""
     try:

@@ -3,7 +3,6 @@
 How long a request takes says little while the processors are busy with others.
 """
 
-import threading
 import time
 from typing import Any
 
@@ -28,18 +27,13 @@ class CpuMeter:
             self._process = None if connection is None else _local_process(connection)
             self._connection = connection
         self._start = None
-        # Where the system has no clock for another thread, the time is unknown.
-        if self._process is not None and hasattr(time, "pthread_getcpuclockid"):
-            thread = time.pthread_getcpuclockid(threading.get_ident())
+        if self._process is not None and (thread := operating_system.thread_clock()) is not None:
             # Other threads read it: it is whole or not there.
             now = _since(thread, self._process, 0.0)
             self._start = None if now is None else (thread, self._process, now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
-        """Return the time since then, or since the last lap.
-
-        It is None if it is unknown, or was spent with another connection.
-        """
+        """Return the time since `begin` or the last lap; None if unknown, or if the connection has changed."""
         seconds = self.elapsed() if connection is self._connection else None
         if seconds is None or self._start is None:
             self.begin(connection)
