@@ -80,9 +80,9 @@ def check_settings() -> None:
 
 def check_address_space() -> None:
     """Raise OperatorError if a limit of the address space is below what a web worker needs."""
-    # A thread has a stack of 8 MB, and glibc reserves 64 MB for its heap, for up to eight threads a core. The
-    # threads of a worker took 1.6 GB on 2 cores, and 2.5 and 8.4 GB with as many heaps as on 4 and 16.
-    needed = (5 << 28) + (min(operating_system.usable_processors(), 16) << 29)
+    # A thread has a stack of 8 MiB, and glibc reserves 64 MiB for its heap, for up to eight threads a core. A
+    # worker took 1.6 GiB on 2 cores, 2.5 with as many heaps as on 4, and 8.4 with as many as on 16.
+    needed = int((1.25 + 0.5 * min(operating_system.usable_processors(), 16)) * (1 << 30))
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < needed:
         raise OperatorError(

@@ -75,8 +75,6 @@ MIN_VERSION = 15
 # which token names need. From version 17 on PostgreSQL has Unicode itself.
 _LOCALE = ["--locale=C", "--lc-ctype=C.UTF-8"]
 _BUILTIN_LOCALE = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-_BUILTIN_LOCALE_SINCE = 17
-_IO_WORKERS_SINCE = 18
 
 
 class ServerError(OperatorError):
@@ -146,7 +144,7 @@ def create(paths: ServerPaths, programs: Path, version: int, *, sync: bool = Tru
     paths.account.make_folder(unfinished)
     initdb = [str(programs / "initdb"), f"--pgdata={unfinished}", "--username=postgres", "--auth=peer"]
     initdb += ["--encoding=UTF8", "--data-checksums", "--no-instructions", *_LOCALE]
-    initdb += _BUILTIN_LOCALE if version >= _BUILTIN_LOCALE_SINCE else ["--locale-provider=libc"]
+    initdb += _BUILTIN_LOCALE if version >= 17 else ["--locale-provider=libc"]
     _run(paths, [*initdb, *([] if sync else ["--no-sync"])])
     single = [str(programs / "postgres"), "--single", "-D", str(unfinished), "-c", "exit_on_error=true"]
     _run(
@@ -171,7 +169,7 @@ def configure(paths: ServerPaths, version: int, changes: Mapping[str, str]) -> l
         "ident_file": _quoted(files["pg_ident.conf"]),
         **changes,
     }
-    if version < _IO_WORKERS_SINCE:
+    if version < 18:
         settings.pop("io_workers")
     accounts = {paths.account.name, pwd.getpwuid(os.geteuid()).pw_name}
     users = "".join(

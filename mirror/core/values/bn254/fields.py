@@ -239,4 +239,4 @@ def _three_squares4(a0: int, a1: int, b0: int, b1: int) -> tuple[int, int, int, 
 
 
 #: ξ to the powers of k (p - 1) / 6 for k from 0 to 5: what w to the power of k takes on by a Frobenius.
-GAMMAS: Final = [power2(XI, k * (FIELD - 1) // 6) for k in range(6)]
+GAMMAS: Final = list(accumulate([power2(XI, (FIELD - 1) // 6)] * 5, multiply2, initial=(1, 0)))
