@@ -14,7 +14,7 @@ from mirror.core.db.sql.bounds import Bounds
 TRANSACTION = "transaction t"
 
 
-# A step looks at so many rows of each value at least: to find where they end costs as much as reading a few.
+# The minimum number of rows that a step reads per value: finding where they end costs as much as a few rows.
 _MIN_ROWS_PER_VALUE = 8
 
 # Before all times.

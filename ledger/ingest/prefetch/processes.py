@@ -43,7 +43,7 @@ _abandoned: list[Any] = []
 
 
 class Arrival(NamedTuple):
-    """A file of the stream, or None when none follows for now; with what was prefetched, and by what."""
+    """A stream file and its prefetched content; `source` is None while there is no next file."""
 
     source: StreamFile | None
     request: PrefetchRequest | None = None

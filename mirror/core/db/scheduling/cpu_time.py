@@ -33,7 +33,7 @@ class CpuMeter:
             self._start = None if now is None else (thread, self._process, now)
 
     def lap(self, connection: psycopg.Connection[Any] | None) -> float | None:
-        """Return the time since `begin` or the last lap; None if unknown, or if the connection has changed."""
+        """Return the time since `begin` or the last lap; None if unknown or if the connection has changed."""
         seconds = self.elapsed() if connection is self._connection else None
         if seconds is None or self._start is None:
             self.begin(connection)

@@ -1,7 +1,7 @@
 """Slots: the right to work on a slow request, which the processes of a server share.
 
-A slot is two locks of a file in memory, which the kernel takes back from a process that dies. Whoever holds
-the first one is next; so a process that wants a slot again comes after another one that waits for it.
+A slot is two locks on files in memory. The kernel releases the locks of a process that dies. The holder of
+the first lock is next in the queue, so a process that released a slot queues behind one that is waiting.
 """
 
 import fcntl

@@ -1,7 +1,7 @@
 """`links.next`: the request for the rows after this page.
 
-It is the same request with the paging parameters moved on to the last row. Links are text for people and
-clients to send as it stands, so those of classic endpoints are not percent-encoded.
+It repeats the request with its paging parameters set to the last row. Links of classic endpoints are not
+percent-encoded: clients send them unchanged.
 """
 
 import re
