@@ -44,6 +44,8 @@ class Node:
         self.port = free_port()
         self.output = folder / "output"
         self.process: subprocess.Popen[bytes] | None = None
+        #: Whose code it runs.
+        self.checkout = ROOT
 
     @property
     def environment(self) -> dict[str, str]:
@@ -65,8 +67,8 @@ class Node:
     def begin(self, *command: str, **environment: str) -> None:
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", *(command or ("up",))],
-                cwd=ROOT,
+                [self._python, "manage.py", *(command or ("up",))],
+                cwd=self.checkout,
                 env=self.environment | environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -76,13 +78,17 @@ class Node:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
+            [self._python, "manage.py", *arguments],
+            cwd=self.checkout,
             env=self.environment | environment,
             capture_output=True,
             text=True,
             timeout=PATIENCE_SECONDS,
         )
+
+    @property
+    def _python(self) -> str:
+        return sys.executable if self.checkout == ROOT else str(self.checkout / ".venv" / "bin" / "python")
 
     def wait_for(self, happened: Callable[[], object]) -> None:
         def ended_or_happened() -> bool:

@@ -1,0 +1,1 @@
+"""Attacks on a running node, and what ordinary clients notice of each (SECURITY.md)."""

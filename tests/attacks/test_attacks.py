@@ -1,0 +1,30 @@
+"""Each attack, for a short time, against a node of the suite: none succeeds."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.__main__ import load, names
+from tests.attacks.attack import Target
+from tests.linux import linux_only
+from tests.node import LiveNode, free_port
+
+# Attackers have an address of their own in the loopback network.
+pytestmark = linux_only
+
+_SECONDS = 3.0
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_attack_fails(name: str, tmp_path: Path) -> None:
+    module = load(name)
+    grpc_port = free_port()
+    node = LiveNode(tmp_path, SVC_MIRROR_GRPC_PORT=str(grpc_port), **getattr(module, "SETTINGS", {}))
+    try:
+        node.start(*getattr(module, "COMMAND", ("up", "--live")))
+        outcome = module.attack(Target(node, grpc_port, _SECONDS))
+        assert not outcome.succeeded, outcome.effect
+    finally:
+        node.stop(signal.SIGTERM)
+        node.kill()
