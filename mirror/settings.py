@@ -115,14 +115,14 @@ LOGIN_REDIRECT_URL = "/admin/"
 # tables are not needed.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    "mirror.core.admin.access.login.PasswordBackend",
 ]
 MIGRATION_MODULES = {"axes": None}
 AXES_CACHE = "logins"
 AXES_HANDLER = "mirror.core.admin.access.login.LoginCounts"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]
 AXES_USERNAME_CALLABLE = "mirror.core.admin.access.login.login_name"
-AXES_CLIENT_IP_CALLABLE = "mirror.core.admin.access.login.client_address"
+AXES_CLIENT_IP_CALLABLE = "mirror.core.admin.access.login.counted_client"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=1)
 AXES_RESET_ON_SUCCESS = True

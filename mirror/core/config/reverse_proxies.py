@@ -26,6 +26,7 @@ _HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::[0-9]{1,5})?", re.ASCII)
 _PREFIX = re.compile(r"(?:/[\w.~%-]+)+", re.ASCII)
 _SCHEMES = ("http", "https")
 _IPV4_MAPPED = "::ffff:"
+_CLIENT_BITS = 64
 # As many addresses of proxies and clients are remembered.
 _MOST = 4096
 
@@ -69,6 +70,17 @@ def client(environment: Mapping[str, Any]) -> str:
         if not is_within(last, texts):
             return last
     return last
+
+
+def network(client: str) -> str:
+    """Return what limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
+
+    An IPv6 client has a whole network, and as many addresses as it likes.
+    """
+    address = _address(client)
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((address, _CLIENT_BITS), strict=False))
+    return client
 
 
 def scheme(environment: Mapping[str, Any]) -> str | None:

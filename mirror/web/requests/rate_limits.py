@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from ipaddress import IPv6Address, ip_address
 from typing import Any, NamedTuple
 
 from mirror.core import config
@@ -29,8 +28,6 @@ _RECORD = struct.Struct("=Qd")
 _SLOTS = 4
 _CLIENTS = 1 << 16
 SIZE = _RECORD.size * _CLIENTS
-# Who has a network of its own has as many addresses as it likes.
-_NETWORK_BITS = 64
 _MAX_KEYS = 20_000
 
 
@@ -112,12 +109,6 @@ class Limiter:
 
 @lru_cache(maxsize=_MAX_KEYS)
 def _key(client: str) -> int:
-    try:
-        address = ip_address(client)
-    except ValueError:
-        network = client.encode()
-    else:
-        bits = _NETWORK_BITS // 8 if isinstance(address, IPv6Address) else None
-        network = address.packed[:bits]
+    digest = blake2b(reverse_proxies.network(client).encode(), digest_size=8).digest()
     # 0 is the record of no client.
-    return int.from_bytes(blake2b(network, digest_size=8).digest(), "little") or 1
+    return int.from_bytes(digest, "little") or 1

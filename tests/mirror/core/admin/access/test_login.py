@@ -60,6 +60,46 @@ def test_failures_from_elsewhere_do_not_keep_the_operator_out():
     assert sign_in("secret").status_code == 302
 
 
+def test_the_addresses_of_a_network_are_one_client():
+    answers = [sign_in("wrong", address=f"2001:db8:1:2::{number}").status_code for number in range(5)]
+
+    assert answers[-1] == 429
+    assert sign_in("secret", address="2001:db8:1:2:ffff::1").status_code == 429
+    assert sign_in("secret", address="2001:db8:1:3::1").status_code == 302
+
+
+def test_a_name_that_completes_an_address_does_not_keep_the_operator_out():
+    statuses(5, name="ada1", address="0.0.0.1")
+
+    assert sign_in("secret", address="10.0.0.1").status_code == 302
+
+
+def test_a_browser_in_which_the_name_has_signed_in_is_not_refused_with_its_address():
+    browser = Client()
+    form = {"username": "ada", "password": "secret"}
+    browser.post("/admin/login/", form)
+    cookie = browser.cookies["ledger_mirror_browser"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/admin")
+    statuses(5)
+
+    assert sign_in("secret").status_code == 429
+    assert browser.post("/admin/login/", form).status_code == 302
+
+
+def test_a_known_browser_may_not_guess_more_often_nor_the_passwords_of_others():
+    browser = Client()
+    get_user_model().objects.create_superuser("bob", password="secret")
+    browser.post("/admin/login/", {"username": "bob", "password": "secret"})
+
+    def guess(name: str) -> list[int]:
+        form = {"username": name, "password": "wrong"}
+        return [browser.post("/admin/login/", form).status_code for _ in range(5)]
+
+    assert guess("bob") == [200, 200, 200, 200, 429]
+    assert guess("ada") == [200, 200, 200, 200, 429]
+    assert sign_in("secret", name="ada").status_code == 429
+
+
 def test_behind_a_trusted_proxy_failures_of_one_client_do_not_keep_others_out(settings_of):
     def status(password: str, client: str) -> int:
         form = {"username": "ada", "password": password, "next": "/admin/"}
@@ -103,18 +143,61 @@ def test_each_failure_is_logged_with_name_and_address(caplog: pytest.LogCaptureF
     assert events(caplog) == [*[failure | {"refused_s": 0}] * 4, failure | {"refused_s": 60}]
 
 
+def test_each_success_is_logged_with_name_and_address(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "mirror.admin")
+    sign_in("secret", address=ELSEWHERE)
+
+    assert events(caplog) == [{"event": "login_succeeded", "name": "ada", "client": ELSEWHERE}]
+
+
 def test_a_name_that_no_account_can_have_fails_like_any_other():
     assert sign_in("wrong", name="x" * 10_000).status_code == 200
     assert sign_in("wrong", name="").status_code == 200
 
 
-def test_while_one_password_is_hashed_others_are_told_to_come_again():
-    with _exclusive() as alone:
+def test_while_a_password_of_a_kind_of_clients_is_hashed_others_of_it_are_told_to_come_again():
+    with _exclusive("new") as alone:
         assert alone
         refused = sign_in("secret")
 
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert sign_in("secret").status_code == 302
+
+
+def test_refusals_for_that_are_no_failures():
+    with _exclusive("new"):
+        assert statuses(6) == [429] * 6
+
+    assert sign_in("secret").status_code == 302
+
+
+def test_clients_that_have_failed_hold_up_only_each_other():
+    statuses(1, address=ELSEWHERE)
+    with _exclusive("failed"):
+        assert sign_in("secret", address=ELSEWHERE).status_code == 429
+        assert sign_in("secret").status_code == 302
+
+
+def test_strangers_do_not_hold_up_a_known_browser():
+    browser = Client()
+    form = {"username": "ada", "password": "secret"}
+    browser.post("/admin/login/", form)
+    with _exclusive("new"), _exclusive("failed"):
+        assert browser.post("/admin/login/", form).status_code == 302
+
+
+def test_refused_clients_do_not_wait_for_others():
+    statuses(5)
+    with _exclusive("failed"), _exclusive("new"), _exclusive("known"):
+        assert sign_in("secret").headers["retry-after"] == "60"
+
+
+def test_forms_of_people_who_are_signed_in_wait_for_nobody_who_signs_in():
+    browser = Client()
+    browser.force_login(get_user_model().objects.get(username="ada"))
+    with _exclusive("failed"), _exclusive("new"), _exclusive("known"):
+        assert browser.post("/admin/auth/user/add/", {}).status_code == 200
+        assert browser.post("/admin/logout/").status_code == 200
 
 
 def test_a_form_that_breaks_off_is_a_bad_request():
