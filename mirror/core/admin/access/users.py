@@ -1,17 +1,31 @@
-"""The pages of the people who may sign in, with the forms of django-unfold."""
+"""The pages of the people who may sign in, with the forms of django-unfold.
+
+Only superusers change people and groups: anybody else who may could make himself a superuser, or take the
+account of one by a new password.
+"""
+
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 admin.site.unregister((User, Group))
 
 
+class _ChangedBySuperusers(ModelAdmin):  # type: ignore[misc]
+    def _is_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    has_add_permission = has_change_permission = has_delete_permission = _is_superuser
+
+
 @admin.register(User)
-class PeopleAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
-    """Every user may read all tables; permissions are about changing filters and people."""
+class PeopleAdmin(_ChangedBySuperusers, UserAdmin):  # type: ignore[misc, type-arg]
+    """Every user may read all tables; permissions are about changing filters of calls."""
 
     label, description = "People", "Who may sign in to these pages, and what they may change."
     form, add_form, change_password_form = UserChangeForm, UserCreationForm, AdminPasswordChangeForm
@@ -20,6 +34,6 @@ class PeopleAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
 
 
 @admin.register(Group)
-class GroupsAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc]
+class GroupsAdmin(_ChangedBySuperusers, GroupAdmin):  # type: ignore[misc]
     label, description = "Groups of people", "Permissions that several people share."
     filter_horizontal = ()
