@@ -1,9 +1,8 @@
-"""From eight addresses, forms of the admin are sent, so that the operator can't sign in.
+"""From eight addresses, forms of the sign-in page are sent, so that the operator can't sign in.
 
-Each address has nine connections to the sign-in page, which send wrong passwords, under the operator's name
-and under others, forms without the token that belongs to them, and unfinished ones. One more connection sends
-forms to another page, which need no token. The operator has the right password, has never signed in here, and
-tries again after each refusal.
+Each address has sixteen connections, which send wrong passwords, under the operator's name and under others,
+forms without the token that belongs to them, and unfinished ones. The operator has the right password, has
+never signed in here, and tries again after each refusal.
 """
 
 import http.client
@@ -16,14 +15,14 @@ import urllib.parse
 import urllib.request
 from contextlib import closing, suppress
 
-from tests.attacks.attack import ATTACKER, Outcome, Target
+from tests.attacks.attack import Outcome, Target
 
 _PATH, _NAME = "/admin/login/", "admin"
-_ADDRESSES, _CONNECTIONS = [f"127.0.0.{number}" for number in range(66, 74)], 9
-_RETRY_SECONDS = 0.5
+_ADDRESSES, _CONNECTIONS = [f"127.0.0.{number}" for number in range(66, 74)], 16
+_RETRY_SECONDS = 1.0
 # Each attacker's first password may be checked before the operator's. Other refusals than those of the limits
 # are not counted, as any machine may be slow, but end sometime.
-_MOST_REFUSALS, _MOST_ATTEMPTS = 20, 60
+_MOST_REFUSALS, _MOST_ATTEMPTS = 40, 60
 _FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -35,7 +34,6 @@ def attack(target: Target) -> Outcome:
         for address in _ADDRESSES
         for _ in range(_CONNECTIONS)
     ]
-    attackers.append(threading.Thread(target=_hold, args=(port, stopping)))
     for attacker in attackers:
         attacker.start()
     try:
@@ -77,14 +75,6 @@ def _guess(port: int, address: str, stopping: threading.Event) -> None:
                 headers |= {"Content-Length": "1000"}
             client.request("POST", _PATH, urllib.parse.urlencode(form), headers)
             if number != 3:
-                client.getresponse().read()
-
-
-def _hold(port: int, stopping: threading.Event) -> None:
-    while not stopping.is_set():
-        with suppress(OSError, http.client.HTTPException), closing(_connect(port, ATTACKER)) as client:
-            while not stopping.is_set():
-                client.request("POST", "/admin/", "", _FORM_HEADERS)
                 client.getresponse().read()
 
 

@@ -16,15 +16,15 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 admin.site.unregister((User, Group))
 
 
-class _ChangedBySuperusers(ModelAdmin):  # type: ignore[misc]
+class _ChangedBySuperusers:
     def _is_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
+        return request.user.is_active and request.user.is_superuser
 
     has_add_permission = has_change_permission = has_delete_permission = _is_superuser
 
 
 @admin.register(User)
-class PeopleAdmin(_ChangedBySuperusers, UserAdmin):  # type: ignore[misc, type-arg]
+class PeopleAdmin(_ChangedBySuperusers, UserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]
     """Every user may read all tables; permissions are about changing filters of calls."""
 
     label, description = "People", "Who may sign in to these pages, and what they may change."
@@ -34,6 +34,6 @@ class PeopleAdmin(_ChangedBySuperusers, UserAdmin):  # type: ignore[misc, type-a
 
 
 @admin.register(Group)
-class GroupsAdmin(_ChangedBySuperusers, GroupAdmin):  # type: ignore[misc]
+class GroupsAdmin(_ChangedBySuperusers, GroupAdmin, ModelAdmin):  # type: ignore[misc]
     label, description = "Groups of people", "Permissions that several people share."
     filter_horizontal = ()
