@@ -117,6 +117,16 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "mirror.core.admin.access.login.PasswordBackend",
 ]
+# For passwords that people choose: in forms of the admin, by `createsuperuser` and by `changepassword`.
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
 MIGRATION_MODULES = {"axes": None}
 AXES_CACHE = "logins"
 AXES_HANDLER = "mirror.core.admin.access.login.LoginCounts"

@@ -89,6 +89,8 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
 
     def user_logged_in(self, sender: Any, request: Any, user: Any, **others: Any) -> None:
         super().user_logged_in(sender, request, user, **others)
+        # Only signing in makes sessions, so there are never many.
+        request.session.clear_expired()
         log.info("login_succeeded", name=user.get_username(), client=_address(request))
 
 

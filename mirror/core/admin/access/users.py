@@ -1,4 +1,4 @@
-"""The pages of the people who may sign in, with the forms of django-unfold.
+"""The pages of the people who may sign in, with the forms of django-unfold, and of what they have changed.
 
 Only superusers change people and groups: anybody else who may could make himself a superuser, or take the
 account of one by a new password.
@@ -7,6 +7,7 @@ account of one by a new password.
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
@@ -37,3 +38,21 @@ class PeopleAdmin(_ChangedBySuperusers, UserAdmin, ModelAdmin):  # type: ignore[
 class GroupsAdmin(_ChangedBySuperusers, GroupAdmin, ModelAdmin):  # type: ignore[misc]
     label, description = "Groups of people", "Permissions that several people share."
     filter_horizontal = ()
+
+
+@admin.register(LogEntry)
+class ChangesAdmin(ModelAdmin):  # type: ignore[misc]
+    label, description = "Changes", "Who has changed people and filters of calls by these pages, and when."
+    list_display = ("action_time", "user", "action_flag", "content_type", "object_repr", "change")
+    list_filter = ("action_time", "action_flag", "user")
+    list_select_related = ("user", "content_type")
+    show_full_result_count = False
+
+    @admin.display(description="Change")
+    def change(self, entry: LogEntry) -> str:
+        return entry.get_change_message()
+
+    def _refused(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    has_add_permission = has_change_permission = has_delete_permission = _refused

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
+from django.utils import timezone
 
 from mirror.core.admin.access.login import _exclusive
 from mirror.web.requests.gateway import Gateway
@@ -242,3 +245,33 @@ def test_an_answer_that_waits_occupies_no_thread(settings_of):
     gateway(Client(), of_request("/admin/"))
 
     wait_until(lambda: bodies == [b"/admin/"])
+
+
+def test_signing_in_clears_sessions_that_have_ended():
+    now = timezone.now()
+    for key, seconds in (("ended", -1), ("open", 3600)):
+        expires = now + timedelta(seconds=seconds)
+        Session.objects.create(session_key=key, session_data="", expire_date=expires)
+
+    sign_in("secret")
+
+    keys = set(Session.objects.values_list("session_key", flat=True))
+    assert (len(keys), "open" in keys, "ended" in keys) == (2, True, False)
+
+
+def test_a_session_has_a_key_of_its_own_and_ends_after_twelve_hours_or_with_the_password():
+    planted = SessionStore()
+    planted["next"] = "/"
+    planted.create()
+    browser = Client()
+    browser.cookies["ledger_mirror_session"] = str(planted.session_key)
+    browser.post("/admin/login/", {"username": "ada", "password": "secret"})
+    cookie = browser.cookies["ledger_mirror_session"]
+
+    assert cookie.value != planted.session_key
+    assert (cookie["max-age"], cookie["httponly"], cookie["path"]) == (12 * 3600, True, "/admin")
+    assert browser.get("/admin/auth/user/").status_code == 200
+    ada = get_user_model().objects.get(username="ada")
+    ada.set_password("another")
+    ada.save()
+    assert browser.get("/admin/auth/user/").status_code == 302

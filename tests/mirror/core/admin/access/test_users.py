@@ -1,12 +1,17 @@
 """Only superusers change people: their rights, their groups, their passwords."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.password_validation import validate_password
 from django.test import Client
+
+from mirror.node.admin import access
 
 pytestmark = pytest.mark.django_db
 
@@ -110,3 +115,63 @@ def test_a_superuser_changes_people(ada: User, bob: User):
 
     bob.refresh_from_db()
     assert (bob.is_superuser, bob.check_password("a-longer-secret")) == (True, True)
+
+
+def test_changes_are_shown_to_those_who_may_look_at_them(staff: Staff, ada: User, bob: User):
+    superuser = Client()
+    superuser.force_login(ada)
+    superuser.post(f"/admin/auth/user/{bob.pk}/change/", form(bob, email="bob@x.test"))
+    entry = LogEntry.objects.get()
+
+    for path in ("", "?user__id__exact={user}&action_flag__exact=2", "{entry}/change/"):
+        path = f"/admin/admin/logentry/{path.format(entry=entry.pk, user=ada.pk)}"
+        page = superuser.get(path)
+        assert (page.status_code, "Email address" in page.content.decode()) == (200, True), path
+        assert staff("view_user", "change_user").get(path).status_code == 403
+    looking = Permission.objects.get(codename="view_logentry")
+    bob.user_permissions.add(looking)
+    reader = Client()
+    reader.force_login(bob)
+    assert reader.get("/admin/admin/logentry/").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["add/", "{entry}/change/", "{entry}/delete/", ""])
+def test_changes_stay_as_they_are(ada: User, path: str):
+    entry = LogEntry.objects.create(user=ada, action_flag=2, object_repr="bob")
+    client = Client()
+    client.force_login(ada)
+    sent = {"object_repr": "eve", "post": "yes", "action": "delete_selected", "_selected_action": entry.pk}
+
+    client.post(f"/admin/admin/logentry/{path.format(entry=entry.pk)}", sent)
+
+    assert list(LogEntry.objects.values_list("object_repr", flat=True)) == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("short-one", "at least 12 characters"),
+        ("password1234", "too common"),
+        ("183649205718", "entirely numeric"),
+        ("bobbobsonjunior", "too similar to the email address"),
+    ],
+)
+def test_passwords_that_are_easily_guessed_are_refused_in_words(
+    ada: User, bob: User, password: str, reason: str
+):
+    get_user_model().objects.filter(pk=bob.pk).update(email="bobbobsonjunior@x.test")
+    client = Client()
+    client.force_login(ada)
+    sent = {"password1": password, "password2": password, "usable_password": "true"}
+
+    page = client.post(f"/admin/auth/user/{bob.pk}/password/", sent)
+
+    assert reason in page.content.decode()
+    bob.refresh_from_db()
+    assert not bob.has_usable_password()
+
+
+def test_the_password_that_the_node_makes_passes(tmp_path: Path):
+    password = access.new_password(tmp_path, access.ADMIN, to_file=False)
+
+    validate_password(password, get_user_model().objects.get(username=access.ADMIN))
