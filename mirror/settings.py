@@ -33,6 +33,8 @@ INSTALLED_APPS = [
     "mirror.node.admin.apps.UnfoldConfig",
     "mirror.node.admin.apps.NodeAdminConfig",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
     "django_filters",
     "rest_framework",
     "drf_spectacular",
@@ -65,6 +67,7 @@ MIDDLEWARE = [
     "mirror.core.admin.access.middleware.AdminFrameMiddleware",
     "mirror.core.admin.access.middleware.AdminSessionMiddleware",
     "mirror.core.admin.access.middleware.AdminAuthenticationMiddleware",
+    "mirror.core.admin.access.middleware.AdminSecondFactorMiddleware",
     "mirror.core.admin.access.middleware.AdminMessageMiddleware",
     "mirror.core.admin.access.login.LoginMiddleware",
 ]
@@ -139,6 +142,8 @@ AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
+# The name by which an authenticator lists the keys of a node.
+OTP_TOTP_ISSUER = "Ledger Mirror"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The look of the admin; `mirror.core.admin.site` says the rest.
@@ -146,6 +151,7 @@ UNFOLD = {
     "SITE_TITLE": "Ledger Mirror",
     "SITE_HEADER": "Ledger Mirror",
     "SITE_URL": "/",
+    "LOGIN": {"form": "mirror.core.admin.access.second_factor.SignInForm"},
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
 }

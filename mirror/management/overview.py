@@ -11,7 +11,8 @@ _APP = "mirror"
 # Commands in the order in which one meets them; any others follow by name.
 _ORDER = (
     "up", "status", "ingest", "serve", "settings", "verify", "replay", "prove", "verify-proof", "upgrade",
-    "backup", "restore", "snapshot", "prune", "drop", "password", "demo",
+    "backup", "restore", "snapshot", "prune", "drop", "password",
+    "second-factor", "demo",
 )  # fmt: skip
 # Commands of Django that an operator may need.
 _DJANGO = {

@@ -9,11 +9,12 @@ from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, URLPattern, path, resolve, reverse
 from unfold.sites import UnfoldAdminSite
 
 from mirror.core import config, logs
 from mirror.core.admin import global_search
+from mirror.core.admin.access import second_factor
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
@@ -23,6 +24,7 @@ log = logs.logger("mirror.admin")
 
 class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     index_title = "Overview"
+    login_template = "mirror/admin/login.html"
     app_index_template = "mirror/admin/app_index.html"
     password_change_template = "registration/password_change_form.html"
     app_order: Sequence[str] = ()
@@ -38,6 +40,25 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
                 self._registry[model] = admin_class(model, self)
             else:
                 super().register(model, admin_class, **options)
+
+    # ACCESS
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Return whether somebody is staff, and has given the second factor that the account has."""
+        if not super().has_permission(request):
+            return False
+        given: bool | None = getattr(request, "second_factor_is_given", None)
+        if given is None:
+            # Each table of a page calls this.
+            given = second_factor.is_given(request)
+            request.second_factor_is_given = given  # type: ignore[attr-defined]
+        return given
+
+    def extra_urls(self) -> list[URLPattern]:
+        return [path("second-factor/", self.admin_view(self.second_factor), name="second_factor")]
+
+    def second_factor(self, request: HttpRequest) -> HttpResponse:
+        return second_factor.page(request, {**self.each_context(request), "title": "Second factor"})
 
     # PAGES
 
@@ -88,6 +109,8 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
+                if second_factor.is_missing(request) and view not in (self.second_factor, self.logout):
+                    return HttpResponseRedirect(reverse("admin:second_factor"))
                 _limit_statements()
                 response: HttpResponse = view(request, *args, **kwargs)
                 # Rendered later, its errors would not be caught here.

@@ -6,6 +6,7 @@ Both are made at the first start, and stored in the data folder, in files that o
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 from mirror.core.config.errors import OperatorError
 
@@ -57,10 +58,7 @@ def new_password(data_folder: Path, name: str, *, to_file: bool) -> str:
         user, _ = users.get_or_create(username=ADMIN)
         user.is_staff = user.is_superuser = user.is_active = True
     else:
-        known = users.filter(username=name).first()
-        if known is None:
-            raise OperatorError(f"The admin has no account {name}: /admin makes accounts, and lists them.")
-        user = known
+        user = account(name)
     password = secrets.token_urlsafe(12)
     # The file comes first: an account whose password is lost could not be used.
     if to_file:
@@ -68,6 +66,16 @@ def new_password(data_folder: Path, name: str, *, to_file: bool) -> str:
     user.set_password(password)
     user.save()
     return password
+
+
+def account(name: str) -> Any:
+    """Return an account of the admin. Errors: OperatorError."""
+    from django.contrib.auth import get_user_model
+
+    user = get_user_model()._default_manager.filter(username=name).first()
+    if user is None:
+        raise OperatorError(f"The admin has no account {name}: /admin makes accounts, and lists them.")
+    return user
 
 
 def write_secret(path: Path, secret: str) -> None:

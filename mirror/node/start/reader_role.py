@@ -26,7 +26,7 @@ from mirror.node.postgres.cluster import READER
 SETTING = "db.reader"
 
 # Django's apps whose tables the admin writes.
-_WRITTEN_APPS = ("admin", "auth", "sessions")
+_WRITTEN_APPS = ("admin", "auth", "otp_totp", "sessions")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _URL = re.compile(r"postgres(ql)?://")
 # One table is enough to see what a role may do: all of the ledger's have the same privileges.

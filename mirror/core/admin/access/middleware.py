@@ -9,6 +9,7 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
+from django_otp.middleware import OTPMiddleware
 
 # Scripts and images are files of the node; no script can be written into a page. django-unfold writes some
 # styles into its pages, and Alpine, by which its menus open, reads the expressions in attributes of its
@@ -36,6 +37,13 @@ class AdminSecurityMiddleware(_OnlyAdmin, SecurityMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response.headers.setdefault("Content-Security-Policy", _CONTENT_SECURITY_POLICY)
         return super().process_response(request, response)
+
+
+class AdminSecondFactorMiddleware(OTPMiddleware):  # type: ignore[misc]
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        answer = super().__call__ if request.path_info.startswith("/admin") else self.get_response
+        response: HttpResponseBase = answer(request)
+        return response
 
 
 AdminCompressionMiddleware = _only_admin(GZipMiddleware)

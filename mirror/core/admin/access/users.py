@@ -11,10 +11,12 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+from django_otp.plugins.otp_totp.models import TOTPDevice
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-admin.site.unregister((User, Group))
+# The page of keys of second factors would show them; each person has a page for the own one.
+admin.site.unregister((User, Group, TOTPDevice))
 
 
 class _ChangedBySuperusers:

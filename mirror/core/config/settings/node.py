@@ -92,4 +92,7 @@ SETTINGS = (
             "(Strict-Transport-Security); 0 leaves it to the proxy.", unit="duration", low=0),
     Setting("web.adminOrigins", (), "Addresses such as https://mirror.example.org at which a proxy serves "
             "/admin over HTTPS; the admin's cookies are then for HTTPS only."),
+    Setting("web.adminSecondFactor", "optional", "Codes of an authenticator app (TOTP) at sign-in to the "
+            "admin: off, of accounts that have one (optional), or of all (required).",
+            choices=("off", "optional", "required")),
 )  # fmt: skip

@@ -99,11 +99,10 @@ SEQUENCES = """
 
 
 def djangos_tables() -> set[str]:
-    """The tables of Django's own applications, and those of django-axes, which only a test's database has."""
+    """The tables of Django and django-otp, and those of django-axes, which only a test's database has."""
     models = apps.get_models(include_auto_created=True)
-    own = [
-        m for m in models if m._meta.app_config and m._meta.app_config.name.startswith(("django.", "axes"))
-    ]
+    apart = ("django.", "django_otp.", "axes")
+    own = [m for m in models if m._meta.app_config and m._meta.app_config.name.startswith(apart)]
     return {"django_migrations"} | {m._meta.db_table for m in own}
 
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 WRITTEN = {
     *("auth_group", "auth_group_permissions", "auth_permission", "auth_user", "auth_user_groups"),
     *("auth_user_user_permissions", "contract_call_filter", "django_admin_log", "django_session"),
-    "node_minute",
+    *("node_minute", "otp_totp_totpdevice"),
 }
 TABLES = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
 
