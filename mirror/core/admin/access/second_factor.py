@@ -126,8 +126,8 @@ def key_text(shown: TOTPDevice) -> str:
 
 
 def _image(shown: TOTPDevice) -> str:
-    """Return a QR code of the key, as the address of an image."""
+    """Return a QR code of the key, on white in dark mode too, as the address of an image."""
     # Only this page needs it.
     import segno
 
-    return str(segno.make(shown.config_url).svg_data_uri(scale=4))
+    return str(segno.make(shown.config_url).svg_data_uri(scale=4, light="white"))

@@ -16,7 +16,7 @@ def _cheap_passwords(settings: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_data_folder(settings: Any, tmp_path: Path) -> None:
-    """One form at a time is accepted by all processes that share a data folder, and tests run in several."""
+    """Processes that share a data folder check few passwords at a time, and tests run in several."""
     settings.DATA_DIR = tmp_path
 
 
