@@ -25,7 +25,6 @@ from django.core import signing
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.filebased import FileBasedCache
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 
@@ -76,7 +75,7 @@ class LoginCounts(AxesCacheHandler):  # type: ignore[misc]
     def user_login_failed(
         self, sender: Any, credentials: dict[str, Any], request: Any = None, **others: Any
     ) -> None:
-        if request is None or request.axes_locked_out or getattr(request, "hashing_is_busy", False):
+        if request is None or request.axes_locked_out:
             return
         super().user_login_failed(sender, credentials, request, **others)
         request.axes_locked_out = self.is_locked(request, credentials)
@@ -128,8 +127,12 @@ def _known_browser(request: HttpRequest) -> str:
 # PASSWORDS
 
 
+class PlaceIsTaken(Exception):
+    """The password of another client of the same kind is being checked."""
+
+
 class PasswordBackend(ModelBackend):
-    """Checks a password, unless that of another client of the same kind is being checked."""
+    """Checks a password. Errors: PlaceIsTaken."""
 
     def authenticate(
         self,
@@ -142,8 +145,7 @@ class PasswordBackend(ModelBackend):
             return super().authenticate(request, username, password, **others)
         with _exclusive(_kind(request, {"username": username})) as is_free:
             if not is_free:
-                request.hashing_is_busy = True  # type: ignore[attr-defined]
-                raise PermissionDenied
+                raise PlaceIsTaken
             return super().authenticate(request, username, password, **others)
 
 
@@ -178,19 +180,33 @@ class LoginMiddleware:
             _ = request.POST
         except UnreadablePostError:
             return _respond(400, "The form did not arrive.")
-        response = self.get_response(request)
         if request.path_info != settings.LOGIN_URL:
-            return response
+            return self.get_response(request)
+        # A refused client costs no page.
+        if not AxesProxyHandler.is_allowed(request, {"username": request.POST.get("username")}):
+            return _paused(_refuse_client())
+        response = self.get_response(request)
         if response.status_code == 302:
             _mark_browser(response, request.user.get_username())
             return response
         if getattr(request, "axes_locked_out", False):
-            response = _respond(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
-        elif getattr(request, "hashing_is_busy", False):
-            response = _respond(429, "Try again in a moment.", retry=1)
-        # See mirror.web.requests.gateway.
-        response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
-        return response
+            response = _refuse_client()
+        return _paused(response)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, PlaceIsTaken):
+            return _respond(429, "Try again in a moment.", retry=1)
+        return None
+
+
+def _paused(response: HttpResponseBase) -> HttpResponseBase:
+    # See mirror.web.requests.gateway.
+    response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
+    return response
+
+
+def _refuse_client() -> HttpResponse:
+    return _respond(429, "Too many failed attempts. Try again in a minute.", retry=_WAIT_SECONDS)
 
 
 def _mark_browser(response: HttpResponseBase, name: str) -> None:
