@@ -197,7 +197,7 @@ class Network:
     def call_at(self, time: int, event: Perform) -> None:
         """Call `event` at a time, before any action after it.
 
-        It has to be a function of a module or a partial of one, as it is pickled.
+        It has to be one that `mirror.demo.publish.state` has a number for.
         """
         self._planned += 1
         heapq.heappush(self._due, (time, self._planned, event))

@@ -51,7 +51,10 @@ def live(echo: Echo, *, block_node: bool = False) -> None:
     counts.start_writing("demo network")
     stopping = signals.stop_event()
     publisher = Publisher(folder(), nodes())
-    publisher.resume()
+    try:
+        publisher.resume()
+    except LookupError as error:
+        raise OperatorError(_OTHER_VERSION.format(folder=folder())) from error
     try:
         if block_node or publisher.writes_blocks:
             # Imported here, as gRPC and threshold signatures take memory that other networks don't need.

@@ -1,7 +1,5 @@
 """The bucket folder of the network, and the state from which the network resumes."""
 
-import pickle
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 from ledger.ingest.hash_chain import Position
 from ledger.proofs import threshold as block_proof
 from ledger.stream.block import names as block_names
+from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from mirror.demo.streams.blocks.accounts import KnownAccounts
     from mirror.demo.streams.blocks.block import BlockComposer
 
-# The fastest level of zlib: the state is written with each block.
-_COMPRESSION = 1
 _VERSION_BYTES = 32
 # The folder of the network in the bucket, for its blocks.
 _BLOCKS = "demo"
@@ -82,9 +79,10 @@ class Publisher:
         for path in self._pending_files():
             # Before the state: the database may hold the block as soon as that is there.
             fsync(path)
-        # It is unpickled later: only the node itself may write to the folder.
-        state = zlib.compress(pickle.dumps((network, name, self._composer)), _COMPRESSION)
-        write_atomic(self._state, _version() + state)
+        # Imported here, as only the process of the network needs it.
+        from mirror.demo.publish import state
+
+        write_atomic(self._state, _version() + state.encode(network, name, self._composer))
         self._move()
         return self.published(name)
 
@@ -92,12 +90,29 @@ class Publisher:
         """Return the network as it was left, and its last block. Errors: LookupError if it can't go on."""
         if not self.is_resumable:
             raise LookupError(f"no network of this version was left in {self.folder}")
-        network, name, self._composer = _load_state(self._state.read_bytes())
+        network, name, self._composer = self._decoded(self._state.read_bytes())
         for path in self._pending_files():
             if _target_path(path) != _target_path(Path(name)):
                 path.unlink()
         self._move()
         return network, self.published(name)
+
+    def _decoded(self, stored: bytes) -> "tuple[Network, str, BlockComposer | None]":
+        """Return the network, the name of its last file, and what writes its blocks if it does.
+
+        Errors: LookupError.
+        """
+        # Imported here, as only the process of the network needs it.
+        from mirror.demo.publish import state
+
+        try:
+            network, name, composer = state.decode(stored[_VERSION_BYTES:], self._nodes)
+            if Path(name).name != name:
+                raise state.InvalidState(f"{name} is no name of a file")
+            _target_path(Path(name))
+        except (state.InvalidState, StreamFileError) as error:
+            raise LookupError(f"the state in {self.folder} is damaged: {error}") from error
+        return network, name, composer
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the state and of the files up to its block, while others are published.
@@ -107,8 +122,8 @@ class Publisher:
         state = self._state.read_bytes()
         newest: _Place | None = None
         if state[:_VERSION_BYTES] == _version():
-            _, name, _ = _load_state(state)
-            newest = _target_path(Path(name))
+            with suppress(LookupError):
+                newest = _target_path(Path(self._decoded(state)[1]))
         yield self._state.name, state
         # A file that is published meanwhile is found in its new place.
         for folder in (self._pending, self.folder):
@@ -211,12 +226,6 @@ def _target_path(path: Path) -> _Place:
     if block_names.is_block(path.name):
         return True, block_names.parse(path.as_posix()).number
     return False, names.parse(path.name).instant
-
-
-def _load_state(state: bytes) -> "tuple[Network, str, BlockComposer | None]":
-    """Return a network as it was left, the name of its last file, and what writes its blocks if it does."""
-    network, name, composer = pickle.loads(zlib.decompress(state[_VERSION_BYTES:]))
-    return network, name, composer
 
 
 @cache

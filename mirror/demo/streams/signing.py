@@ -39,10 +39,6 @@ class SigningNode:
         der = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         return AddressBookNode(self.node_id, self.account_id, der.hex())
 
-    def __reduce__(self) -> tuple[type["SigningNode"], tuple[int, bytes]]:
-        # The library's key object can't be pickled.
-        return SigningNode, (self.node_id, self.private_key)
-
     def sign(self, hash_to_sign: bytes) -> bytes:
         return self._key.sign(hash_to_sign, padding.PKCS1v15(), SHA384())
 

@@ -12,7 +12,7 @@ from mirror.demo.streams.record_files import ComposedTransaction, account
 
 
 @dataclass(slots=True)
-class _Known:
+class Known:
     """What is known of an account or contract; the alias of a contract is its EVM address."""
 
     alias: bytes = b""
@@ -20,20 +20,20 @@ class _Known:
     smart_contract: bool = False
 
 
-_UNKNOWN = _Known()
+_UNKNOWN = Known()
 
 
 class KnownAccounts:
-    """The aliases and nonces of accounts and contracts, as transactions say them. It can be pickled."""
+    """The aliases and nonces of accounts and contracts, as transactions say them."""
 
     def __init__(self) -> None:
-        self._by_number: dict[int, _Known] = {}
+        self._by_number: dict[int, Known] = {}
         self._by_alias: dict[bytes, int] = {}
 
     def add(
         self, number: int, alias: bytes, *, ethereum_nonce: int = 0, smart_contract: bool = False
     ) -> None:
-        self._by_number[number] = _Known(alias, ethereum_nonce, smart_contract)
+        self._by_number[number] = Known(alias, ethereum_nonce, smart_contract)
         if alias and not smart_contract:
             self._by_alias[alias] = number
 
@@ -43,20 +43,20 @@ class KnownAccounts:
             alias = transaction.body.cryptoCreateAccount.alias
             if alias:
                 number = entity_id.from_account(record.receipt.accountID)
-                self._known(number).alias = alias
+                self._get(number).alias = alias
                 self._by_alias[alias] = number
             result = record.contractCreateResult
             if result.HasField("contractID"):
-                contract = self._known(entity_id.from_contract(result.contractID))
+                contract = self._get(entity_id.from_contract(result.contractID))
                 contract.smart_contract = True
                 if result.HasField("evm_address"):
                     contract.alias = result.evm_address.value
         for number, nonce, is_contract in _nonces(record):
-            self._known(number).ethereum_nonce = nonce
-            self._known(number).smart_contract |= is_contract
+            self._get(number).ethereum_nonce = nonce
+            self._get(number).smart_contract |= is_contract
 
-    def _known(self, number: int) -> _Known:
-        return self._by_number.setdefault(number, _Known())
+    def _get(self, number: int) -> Known:
+        return self._by_number.setdefault(number, Known())
 
     def changes(self, transactions: Iterable[ComposedTransaction]) -> Iterator[Any]:
         """Yield the StateChange messages of all accounts that have paid, got, called or been named."""

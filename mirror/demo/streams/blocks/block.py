@@ -37,7 +37,7 @@ class BlockComposer:
     def __init__(self, signer: "ThresholdSigner | None" = None, *, previous_hash: bytes = _NO_HASH) -> None:
         self.hash = previous_hash
         self._signer = signer
-        self._known = KnownAccounts()
+        self.known = KnownAccounts()
 
     def block(self, block: record_files.Block) -> NativeBlock:
         """Return the block of the number and the transactions of a composed record file."""
@@ -50,11 +50,11 @@ class BlockComposer:
     def learn(self, block: record_files.Block) -> None:
         """Note the accounts that a record file opened, where blocks follow record files."""
         for transaction in block.transactions:
-            self._known.learn(transaction)
+            self.known.learn(transaction)
 
     def set_known_accounts(self, accounts: KnownAccounts) -> None:
         """Take what is known of accounts from elsewhere, as record files are not at hand, or too many."""
-        self._known = accounts
+        self.known = accounts
 
     def _items(self, block: record_files.Block) -> Iterator[Any]:
         yield messages.BlockItem(round_header={"round_number": block.number + 1})
@@ -68,8 +68,8 @@ class BlockComposer:
             if position % _IN_AN_EVENT == 0:
                 yield messages.BlockItem(event_header={})
             for announced in group:
-                self._known.learn(announced.transaction)
-            changed = changes.state_changes(group, self._known)
+                self.known.learn(announced.transaction)
+            changed = changes.state_changes(group, self.known)
             for announced in group:
                 transaction = announced.transaction
                 signed = wire.last_bytes(transaction.transaction_bytes, _SIGNED_TRANSACTION)
