@@ -18,6 +18,7 @@ from random import Random
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+import orjson
 import zstandard
 
 from ledger.proofs.threshold.identity import LedgerIdentity
@@ -88,15 +89,10 @@ def decode(state: bytes, nodes: Sequence[SigningNode]) -> tuple[Network, str, Bl
     """Return what `encode` was called with. Errors: InvalidState."""
     try:
         content = zstandard.ZstdDecompressor().stream_reader(state).read(_MAX_EXPANSION * len(state))
+        # The parser of the standard library knows numbers of 256 bits, but has no limit of nesting.
+        orjson.loads(content)
         network, name, blocks = _codec(_Stored).decode(json.loads(content))
-    except (
-        ArithmeticError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        zstandard.ZstdError,
-    ) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError, zstandard.ZstdError) as error:
         raise InvalidState(str(error)) from error
     network.composer.nodes = nodes
     if blocks is None:

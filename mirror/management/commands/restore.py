@@ -19,6 +19,7 @@ class Command(NodeCommand):
     when = "Use it on a new machine, or after the database was lost; then `manage.py up` goes on."
     examples = (
         ("restore /backups/monday", "Fills the empty database of SVC_MIRROR_DATA or DATABASE_URL."),
+        ("restore --without-accounts /backups/other", "Lets in nobody whom the backup knows."),
         ("restore --undo", "Empties a database into which a restore has not ended."),
     )
 
@@ -28,6 +29,11 @@ class Command(NodeCommand):
             "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of `manage.py backup`"
         )
         group.add_argument("--undo", action="store_true", help="empty the database of an unfinished restore")
+        parser.add_argument(
+            "--without-accounts",
+            action="store_true",
+            help="leave out the accounts of the admin, with their groups and what they did",
+        )
         parser.add_argument(JOBS.name, **JOBS.details)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +45,13 @@ class Command(NodeCommand):
             restore.undo(self.echo, signals.stop_event())
             self.echo("Undone: the database is empty again.")
             return
-        manifest = restore.restore(options["folder"], self.echo, signals.stop_event(), jobs=options["jobs"])
+        manifest = restore.restore(
+            options["folder"],
+            self.echo,
+            signals.stop_event(),
+            jobs=options["jobs"],
+            with_accounts=not options["without_accounts"],
+        )
         for name, text in _differing(manifest, dump.settings_in_force()):
             self.echo(f"The node of the backup had another value of {name}: {text or 'the default'}.")
         self.echo(f"Done: {described(manifest)}. `manage.py up` goes on with the stream.")

@@ -1,17 +1,16 @@
 """The pieces of the tables in a backup: each is a range of pages of a table or partition, or a query."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.apps import apps
+from django.db.models import Model
 
 from mirror.core.db.statements import quoted
 from mirror.core.values.timestamp import MAX, MIN
-from mirror.operations.backup.manifest import BackupFile
+from mirror.operations.backup.manifest import BACKUP, BackupFile, Kind
 from mirror.operations.backup.sessions import Session
 
-# Sessions and failed logins, the state of a process, the archive: a restored node has others.
-_APPS_LEFT_OUT, _LEFT_OUT = {"axes", "sessions"}, {"archive_location", "loader_state"}
 # 128 MB each: what is lost if a backup is killed, and what a session reads at a time.
 CHUNK_PAGES = 16_384
 # After so many transactions their numbers wrap around.
@@ -85,17 +84,19 @@ class Chunk(NamedTuple):
         return row == (file.rows, 0)
 
 
-def _in_backup(app: str, table: str) -> bool:
-    return app not in _APPS_LEFT_OUT and table not in _LEFT_OUT
-
-
-def backed_up_tables(own: Session, includes: Callable[[str, str], bool] = _in_backup) -> dict[str, list[str]]:
-    """Return the columns, known to this release, of each table that `includes` accepts by app and name."""
+def known_columns(models: Iterable[type[Model]], kind: Kind) -> dict[str, set[str]]:
+    """Return the columns of each of the models' tables that a backup or a snapshot has."""
     known: dict[str, set[str]] = {}
-    for model in apps.get_models(include_auto_created=True):
-        if includes(model._meta.app_label, model._meta.db_table):
+    for model in models:
+        if kind.includes(model._meta.app_label, model._meta.db_table):
             columns = {field.column for field in model._meta.concrete_fields if field.column}
             known.setdefault(model._meta.db_table, set()).update(columns)
+    return known
+
+
+def backed_up_tables(own: Session, kind: Kind = BACKUP) -> dict[str, list[str]]:
+    """Return the columns, known to this release, of each table of a backup or a snapshot that exists."""
+    known = known_columns(apps.get_models(include_auto_created=True), kind)
     existing = [name for (name,) in own.execute(_EXISTING, [sorted(known)])]
     return {
         table: [name for (name,) in own.execute(_COLUMNS, [quoted(table)]) if name in known[table]]

@@ -18,6 +18,9 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.publisher import Publisher
 from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest
 
+# Stream files are compressed already; the ends of an archive are zeros.
+_MAX_EXPANSION, _SMALL_BYTES = 100, 1 << 20
+
 
 def add(folder: Path, manifest: Manifest) -> Manifest:
     """Add the demo network of this node to a backup, if it has one.
@@ -60,18 +63,21 @@ def unpack(folder: Path) -> None:
     if bucket.exists() and any(bucket.iterdir()):
         return
     shutil.rmtree(unfinished, ignore_errors=True)
-    content = zstandard.ZstdDecompressor().decompressobj().decompress((folder / DEMO).read_bytes())
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        # Not extractall: its filters came with Python 3.11.4.
-        for entry in archive:
-            target = unfinished / entry.name
-            data = archive.extractfile(entry)
-            if data is None or not target.resolve().is_relative_to(unfinished.resolve()):
-                raise DamagedBackup(
-                    f"{DEMO} of the backup in {folder} has an entry {entry.name}, no file of a demo."
-                )
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data.read())
+    try:
+        content = _decompressed(folder / DEMO)
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            # Not extractall: its filters came with Python 3.11.4.
+            for entry in archive:
+                target = unfinished / entry.name
+                if not entry.isreg() or not target.resolve().is_relative_to(unfinished.resolve()):
+                    raise DamagedBackup(
+                        f"{DEMO} of the backup in {folder} has an entry {entry.name!r}, no file of a demo."
+                    )
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as file:
+                    shutil.copyfileobj(archive.extractfile(entry) or io.BytesIO(), file)
+    except (zstandard.ZstdError, tarfile.TarError) as error:
+        raise DamagedBackup(f"{DEMO} of the backup in {folder} is damaged: {error}.") from error
     # The notes of the restore are dropped after this, so it has to be on the disk.
     for path, _, names in os.walk(unfinished):
         for name in names:
@@ -79,6 +85,15 @@ def unpack(folder: Path) -> None:
         fsync(Path(path))
     unfinished.replace(bucket)
     fsync(bucket.parent)
+
+
+def _decompressed(path: Path) -> bytes:
+    data = path.read_bytes()
+    most = _MAX_EXPANSION * len(data) + _SMALL_BYTES
+    content = zstandard.ZstdDecompressor().stream_reader(data).read(most + 1)
+    if len(content) > most:
+        raise tarfile.ReadError("it expands to more than the files of a demo do")
+    return content
 
 
 def remove() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import psycopg
 import zstandard
 
 from mirror.core.processes.atomic_files import atomic_file
@@ -12,6 +13,8 @@ from mirror.operations.backup.sessions import Session, Task
 # Where the processor is the limit, a higher level costs more than it saves.
 _LEVEL = 1
 _BUFFER_BYTES = 1 << 18
+# Rows have less than a tenth of these bytes, so a small file can't fill the disk.
+_MAX_EXPANSION, _SMALL_BYTES = 100, 128 << 20
 
 
 def write_rows(task: Task, own: Session, chunk: Chunk, oldest: int) -> BackupFile:
@@ -47,23 +50,30 @@ def write_rows(task: Task, own: Session, chunk: Chunk, oldest: int) -> BackupFil
 
 
 def copy_rows(
-    task: Task, own: Session, manifest: Manifest, file: BackupFile, *, frozen: bool = False
+    task: Task, own: Session, manifest: Manifest, file: BackupFile, *, frozen: bool = False, into: str = ""
 ) -> None:
-    """Copy the rows of a file into its table. Errors: DamagedBackup; Stopped.
+    """Copy the rows of a file into its table, or another one. Errors: DamagedBackup; Stopped.
 
     `frozen` where the table was emptied in this transaction: then the rows need no vacuum.
     """
+    left = _MAX_EXPANSION * file.bytes + _SMALL_BYTES
     columns = ", ".join(f'"{column}"' for column in manifest.tables[file.table].columns)
     options = " with (freeze)" if frozen else ""
     manifest.check_content(task.folder, file)
     with (task.folder / file.name).open("rb") as opened, own.cursor() as cursor:
         try:
             reader = zstandard.ZstdDecompressor().stream_reader(opened)
-            with cursor.copy(f'copy "{file.table}" ({columns}) from stdin{options}') as copy:
+            with cursor.copy(f'copy "{into or file.table}" ({columns}) from stdin{options}') as copy:
                 while block := reader.read(_BUFFER_BYTES):
+                    left -= len(block)
+                    if left < 0:
+                        raise manifest.damaged(task.folder, file, "expands to more than rows do")
                     copy.write(block)
                     task.check_stop()
         except zstandard.ZstdError as error:
             raise manifest.damaged(task.folder, file, "is damaged") from error
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            how = f"has rows that the table can't hold ({error.diag.message_primary})"
+            raise manifest.damaged(task.folder, file, how) from error
         if cursor.rowcount != file.rows:
             raise manifest.damaged(task.folder, file, f"has {cursor.rowcount:,} rows, not {file.rows:,}")

@@ -7,12 +7,17 @@ in `unfinished.jsonl`: its first line names the database, and each other line de
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import orjson
+
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes.atomic_files import write_atomic
+from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
+from mirror.node.start.tables import LEDGER_APPS
 
 FORMAT = 1
 MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
@@ -21,6 +26,16 @@ DEMO = "demo-stream.tar.zst"
 
 # No path leads out of the folder, and names need no quoting in statements.
 _FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
+# A thousand times the manifest of a backup of a billion transactions.
+_MAX_BYTES = 1 << 30
+_CENTURY = 100 * 366 * NANOS_PER_DAY
+
+# Sessions and failed logins, the state of a process, the archive: a restored node has others.
+_NOT_IN_BACKUPS, _TABLES_NOT_IN_BACKUPS = {"axes", "sessions"}, {"archive_location", "loader_state"}
+# Of the project's own tables, those that describe the ledger rather than this node.
+_IN_SNAPSHOTS = {
+    "backfill", "dropped_rows", "loaded_errata", "loaded_range", "skipped_transaction", "stored_network",
+}  # fmt: skip
 
 
 class DamagedBackup(OperatorError):
@@ -29,15 +44,24 @@ class DamagedBackup(OperatorError):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of folder, and the commands that write and load it."""
+    """A kind of folder, the commands that write and load it, and which tables it has, by app and name."""
 
     name: str
     writes: str
     loads: str
+    includes: Callable[[str, str], bool]
 
 
-BACKUP = Kind("backup", "backup", "restore")
-SNAPSHOT = Kind("snapshot", "snapshot save", "snapshot load")
+def _in_backup(app: str, table: str) -> bool:
+    return app not in _NOT_IN_BACKUPS and table not in _TABLES_NOT_IN_BACKUPS
+
+
+def _in_snapshot(app: str, table: str) -> bool:
+    return app in LEDGER_APPS or (app == "mirror" and table in _IN_SNAPSHOTS)
+
+
+BACKUP = Kind("backup", "backup", "restore", _in_backup)
+SNAPSHOT = Kind("snapshot", "snapshot save", "snapshot load", _in_snapshot)
 _KINDS = {kind.name: kind for kind in (BACKUP, SNAPSHOT)}
 
 
@@ -62,6 +86,7 @@ class BackupFile:
     def __post_init__(self) -> None:
         if not _FILE_NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name of a file of a backup.")
+        _check_numbers(self.rows, self.bytes)
 
     def is_in(self, folder: Path) -> bool:
         """Return whether a folder has the file in its length."""
@@ -85,8 +110,11 @@ class BackupTable:
     partitions: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not all(map(_NAME.fullmatch, self.columns)):
+        if not all(map(_NAME.fullmatch, self.columns)) or len({*self.columns}) < len(self.columns):
             raise ValueError(f"{self.columns} are no names of columns.")
+        _check_numbers(self.rows)
+        if not all(MIN <= lower < upper <= MAX for lower, upper in self.partitions):
+            raise ValueError(f"{self.partitions} are no partitions.")
 
 
 @dataclass(frozen=True)
@@ -140,12 +168,13 @@ class Manifest:
     def read(cls, folder: Path, kind: Kind = BACKUP) -> Self:
         """Return a folder's manifest. Errors: DamagedBackup, OperatorError if there is no complete one."""
         path = folder / MANIFEST
+        if not path.is_file():
+            raise OperatorError(_missing(folder, kind))
         try:
-            text = path.read_bytes()
-        except FileNotFoundError:
-            raise OperatorError(_missing(folder, kind)) from None
-        try:
-            content = json.loads(text)
+            if path.stat().st_size > _MAX_BYTES:
+                raise ValueError
+            # Unlike that of the standard library, this parser has a limit of nesting.
+            content = orjson.loads(path.read_bytes())
             if content["format"] > FORMAT:
                 raise OperatorError(
                     f"The {kind.name} in {folder} was made by a newer release ({content['release']}) and "
@@ -160,9 +189,10 @@ class Manifest:
                 f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
             ) from None
         if actual != kind:
-            raise OperatorError(
-                f"The folder {folder} has a {actual.name}: `manage.py {actual.loads} {folder}` takes it."
-            )
+            takes = f"`manage.py {actual.loads} {folder}` takes it"
+            # A snapshot is given to others, so it may be a backup that is called a snapshot.
+            caution = "; restore it only if it is yours, as it also has accounts" if actual == BACKUP else ""
+            raise OperatorError(f"The folder {folder} has a {actual.name}: {takes}{caution}.")
         return manifest
 
     def damaged(self, folder: Path, file: BackupFile, how: str) -> DamagedBackup:
@@ -175,6 +205,8 @@ class Manifest:
         """Check that every file exists and has its length. Errors: DamagedBackup."""
         for file in self.all_files:
             path = folder / file.name
+            if path.is_symlink():
+                raise self.damaged(folder, file, "is a link to another file")
             if not path.is_file():
                 raise self.damaged(folder, file, "is missing")
             if (size := path.stat().st_size) != file.bytes:
@@ -206,14 +238,36 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
     }
     if not all(map(_NAME.fullmatch, tables)) or any(file["table"] not in tables for file in content["files"]):
         raise ValueError("A table of the backup has no name of one.")
+    for name in ("network", "release", "made", "postgresql"):
+        if not content[name].isprintable():
+            raise ValueError(f"{name} of the backup is no text.")
+    _check_numbers(content["database_bytes"])
     return content | {
         "block": Block(**content["block"]) if content["block"] else None,
         "migrations": [(app, name) for app, name in content["migrations"]],
         "tables": tables,
         "files": [BackupFile(**file) for file in content["files"]],
         "demo": BackupFile(**content["demo"]) if content["demo"] else None,
-        "times": (int(times[0]), int(times[1])) if (times := content.get("times")) else None,
+        "times": _times(*content["times"]) if content.get("times") else None,
+        "settings": {_printable(name): _printable(text) for name, text in content["settings"].items()},
     }
+
+
+def _check_numbers(*numbers: Any) -> None:
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError(f"{numbers} are no numbers of rows or bytes.")
+
+
+def _times(first: int, last: int) -> tuple[int, int]:
+    # Each month between them gets partitions.
+    if not 0 <= last - first < _CENTURY or not MIN <= first <= last <= MAX:
+        raise ValueError(f"{first} and {last} are no times of a first and a last transaction.")
+    return first, last
+
+
+def _printable(text: str) -> str:
+    """Return a text without what moves the cursor of a terminal, or changes its colours."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def content_digest(content: dict[str, Any]) -> str:

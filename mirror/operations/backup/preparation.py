@@ -5,6 +5,7 @@ from collections.abc import Collection
 from django.apps import apps
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.core.config.errors import OperatorError
@@ -21,12 +22,14 @@ from mirror.core.db.statements import execute, quoted
 from mirror.core.logs import Echo
 from mirror.node.start import tables
 from mirror.node.start.tables import LEDGER_APPS
+from mirror.operations.backup.chunks import backed_up_tables
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.sessions import Session
 
 _NOTES = f"""
     create schema {tables.RESTORING};
-    create table {tables.RESTORING}.backup (sha256 text not null, prepared boolean not null);
+    create table {tables.RESTORING}.backup (
+        sha256 text not null, prepared boolean not null, tables text[] not null);
     create table {tables.RESTORING}.file (name text primary key);
     create table {tables.RESTORING}.index (
         name text primary key, "table" text not null, definition text not null)"""
@@ -91,7 +94,10 @@ def prepare(first: Session, manifest: Manifest, echo: Echo) -> None:
     if not tables.is_restoring():
         with first.transaction():
             first.execute(_NOTES)
-            first.execute(f"insert into {tables.RESTORING}.backup values (%s, false)", [manifest.digest])
+            first.execute(
+                f"insert into {tables.RESTORING}.backup values (%s, false, %s)",
+                [manifest.digest, sorted(manifest.tables)],
+            )
     if first.execute(f"select prepared from {tables.RESTORING}.backup").fetchone() == (True,):
         return
     echo("Making the tables.")
@@ -117,14 +123,18 @@ def prepare(first: Session, manifest: Manifest, echo: Echo) -> None:
 def _migrate(manifest: Manifest) -> None:
     """Apply the migrations that the backed-up database had, and no later one."""
     executor = MigrationExecutor(connection)
+    executor.migrate(last_migrations(executor.loader, manifest))
+
+
+def last_migrations(loader: MigrationLoader, manifest: Manifest) -> list[tuple[str, str]]:
+    """Return the last migration of each app that the backed-up database had."""
     had = set(manifest.migrations)
-    graph = executor.loader.graph
-    last = [
+    graph = loader.graph
+    return [
         node
         for node in sorted(had & set(graph.nodes))
         if not any(child.key in had and child.key[0] == node[0] for child in graph.node_map[node].children)
     ]
-    executor.migrate(last)
 
 
 def empty(first: Session, names: Collection[str]) -> None:
@@ -141,6 +151,8 @@ def _arrange(table: str, bounds: list[tuple[int, int]]) -> None:
         partition_table(table)
     with transaction.atomic():
         present = {(each.lower, each.upper): each.name for each in partitions(table)}
+        if not present:
+            raise OperatorError(f"The backup has partitions of the table {table}, which has none here.")
         missing = [each for each in bounds if each not in present]
         surplus = [name for each, name in present.items() if each not in bounds]
         for name in surplus:
@@ -165,6 +177,14 @@ def _arrange_as_here(manifest: Manifest) -> None:
 
 
 # NOTES
+
+
+def filled_tables(first: Session) -> list[str]:
+    """Return the tables that the unfinished restore fills."""
+    # An older release did not note them: it fills all of a backup.
+    noted = first.execute(f"select to_jsonb(b) -> 'tables' from {tables.RESTORING}.backup b").fetchone()
+    everything = backed_up_tables(first)
+    return [table for table in everything if table in noted[0]] if noted and noted[0] else [*everything]
 
 
 def done_files(first: Session) -> set[str]:

@@ -23,8 +23,7 @@ from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.start import tables
-from mirror.operations.backup import demo, preparation
-from mirror.operations.backup.chunks import backed_up_tables
+from mirror.operations.backup import accounts, allowed, demo, preparation
 from mirror.operations.backup.files import copy_rows
 from mirror.operations.backup.manifest import BACKUP, DEMO, BackupFile, Kind, Manifest
 from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session, try_lock
@@ -46,6 +45,8 @@ _SEQUENCES = """
 def check(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP) -> Manifest:
     """Read every file and compare it with what was written. Errors: DamagedBackup; Stopped."""
     task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
+    if not _unknown_migrations(manifest):
+        allowed.check(folder, manifest)
     manifest.check_sizes(folder)
     with ByteDisplay("Checking", manifest.bytes, echo) as display, ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(manifest.check_content, folder, file): file for file in manifest.all_files}
@@ -60,14 +61,24 @@ def check(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kin
 
 
 def restore(
-    folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, kind: Kind = BACKUP
+    folder: Path,
+    echo: Echo,
+    stopping: threading.Event,
+    *,
+    jobs: int,
+    kind: Kind = BACKUP,
+    with_accounts: bool = True,
 ) -> Manifest:
     """Load a backup, or resume that; return its manifest. Errors: OperatorError; Stopped."""
     task, manifest = Task(folder, echo, stopping, jobs), Manifest.read(folder, kind)
     _check_fits(folder, manifest)
+    allowed.check(folder, manifest)
     manifest.check_sizes(folder)
+    if not with_accounts:
+        manifest = accounts.left_out(manifest)
     with session() as first, exclusive(first):
         _exclude_loaders(first)
+        accounts.echo_accounts(task, first, manifest)
         if not preparation.has_begun(first, manifest):
             if not config.value("db.url"):
                 check_room(settings.DATA_DIR, manifest.database_bytes, "The database")
@@ -94,7 +105,7 @@ def undo(echo: Echo, stopping: threading.Event) -> None:
             demo.remove()
         # A restore that goes on after an interruption of this one loads everything again.
         first.execute(f"delete from {tables.RESTORING}.file")
-        preparation.empty(first, backed_up_tables(first))
+        preparation.empty(first, preparation.filled_tables(first))
         _build_indexes(Task(Path(), echo, stopping, jobs=1), first)
         preparation.end(first)
     # Permissions are rows that the end of a migration writes.
@@ -124,12 +135,16 @@ def _check_fits(folder: Path, manifest: Manifest) -> None:
             f"The {manifest.kind} in {folder} was made by a commit before {tables.LAST_COMMIT}: restore it "
             "by that commit, upgrade the database by its `manage.py upgrade`, and back up again."
         )
-    if unknown := sorted(tables.without_replaced(manifest.migrations) - tables.on_disk()):
+    if unknown := _unknown_migrations(manifest):
         app, name = unknown[-1]
         raise OperatorError(
             f"The {manifest.kind} in {folder} was made by a newer release ({manifest.release}, with "
             f"the migration {app} {name}): install that release, or a later one."
         )
+
+
+def _unknown_migrations(manifest: Manifest) -> list[tuple[str, str]]:
+    return sorted(tables.without_replaced(manifest.migrations) - tables.on_disk())
 
 
 # ROWS

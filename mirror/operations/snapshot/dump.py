@@ -20,15 +20,11 @@ from mirror.core.db.distribution import is_distributed, shards
 from mirror.core.logs import Echo
 from mirror.core.values import entity_id
 from mirror.models import LOADER_LOCK
-from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup import dump
 from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.sessions import Session, Task, session, try_lock
 from mirror.operations.snapshot import selection
-
-# Of the project's own tables, those that describe this node rather than the ledger.
-_NODE_TABLES = {"archive_location", "loader_state", "node_minute", "archive_failure"}
 
 # A byte in a file becomes so many in the database, half of them indexes.
 _BYTES_LOADED = 5
@@ -52,7 +48,7 @@ def save(
     distributed = is_distributed()
     content = dump.Content(
         SNAPSHOT,
-        _tables,
+        partial(backed_up_tables, kind=SNAPSHOT),
         partial(_chunks, entities=entities, distributed=distributed),
         partial(_complete, entities=entities, distributed=distributed),
         shares_snapshot=not distributed,
@@ -65,14 +61,6 @@ def save(
                 "written."
             )
         return dump.write(Task(folder, echo, stopping, jobs), content)
-
-
-def _in_snapshot(app: str, table: str) -> bool:
-    return app in LEDGER_APPS or (app == "mirror" and table not in _NODE_TABLES)
-
-
-def _tables(own: Session) -> dict[str, list[str]]:
-    return backed_up_tables(own, _in_snapshot)
 
 
 def _chunks(

@@ -172,8 +172,14 @@ def test_state_of_another_form_is_invalid(change: Callable[[Any], Any]) -> None:
     ids=["empty", "other bytes", "unfinished", "no text", "nested", "a large number", "zeros"],
 )
 def test_bytes_that_are_no_state_are_invalid(content: bytes) -> None:
-    with pytest.raises(state.InvalidState):
-        state.decode(content, NODES)
+    before = sys.getrecursionlimit()
+    # As py_ecc sets it, a library of contracts.
+    sys.setrecursionlimit(100_000)
+    try:
+        with pytest.raises(state.InvalidState):
+            state.decode(content, NODES)
+    finally:
+        sys.setrecursionlimit(before)
 
 
 @pytest.mark.parametrize("name", ["", "../2025-01-01T21_00_00.000000000Z.rcd.gz", "/etc/passwd", "block"])

@@ -80,7 +80,7 @@ def test_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Path
         archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
     (tmp_path / DEMO).write_bytes(zstandard.ZstdCompressor().compress(packed.getvalue()))
 
-    with changed(network="demo"), pytest.raises(DamagedBackup, match="an entry ../outside"):
+    with changed(network="demo"), pytest.raises(DamagedBackup, match="an entry '../outside'"):
         demo.unpack(tmp_path)
 
     assert not run.folder().exists()
