@@ -16,6 +16,7 @@ from ledger.stream.record import names
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
 from mirror.core.processes.atomic_files import fsync, write_atomic
+from mirror.core.processes.typed_json import InvalidContent
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.streams.record_files import Block, account_folder
 from mirror.demo.streams.signing import SigningNode
@@ -108,9 +109,9 @@ class Publisher:
         try:
             network, name, composer = state.decode(stored[_VERSION_BYTES:], self._nodes)
             if Path(name).name != name:
-                raise state.InvalidState(f"{name} is no name of a file")
+                raise InvalidContent(f"{name} is no name of a file")
             _target_path(Path(name))
-        except (state.InvalidState, StreamFileError) as error:
+        except (InvalidContent, StreamFileError) as error:
             raise LookupError(f"the state in {self.folder} is damaged: {error}") from error
         return network, name, composer
 

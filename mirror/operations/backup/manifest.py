@@ -189,10 +189,12 @@ class Manifest:
                 f"The file {path} is damaged: use another {kind.name}, or another copy of this one."
             ) from None
         if actual != kind:
-            takes = f"`manage.py {actual.loads} {folder}` takes it"
             # A snapshot is given to others, so it may be a backup that is called a snapshot.
             caution = "; restore it only if it is yours, as it also has accounts" if actual == BACKUP else ""
-            raise OperatorError(f"The folder {folder} has a {actual.name}: {takes}{caution}.")
+            raise OperatorError(
+                f"The folder {folder} has a {actual.name}: `manage.py {actual.loads} {folder}` takes it"
+                f"{caution}."
+            )
         return manifest
 
     def damaged(self, folder: Path, file: BackupFile, how: str) -> DamagedBackup:

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from mirror.core.config.errors import OperatorError
+from mirror.core.processes.typed_json import InvalidContent
 from mirror.demo import run
 from mirror.demo.keys.nodes import block_signer
 from mirror.demo.live import blocks
@@ -82,8 +83,8 @@ def types_in(hint: Any) -> Iterator[type]:
 
 
 def test_state_version_covers_modules_of_its_objects() -> None:
-    classes = set(types_in(state._Stored))
-    functions = [getattr(function, "func", function) for function in state._FUNCTIONS]
+    classes = set(types_in(state.STORED))
+    functions = [getattr(function, "func", function) for function in state.FUNCTIONS]
     own = ("ledger.", "mirror.")
     named = {each.__module__ for each in (*classes, *functions) if each.__module__.startswith(own)}
     found = {Path(sys.modules[name].__file__ or "") for name in named}
@@ -154,7 +155,7 @@ def test_state_of_another_form_is_invalid(change: Callable[[Any], Any]) -> None:
     content = json.loads(zstandard.ZstdDecompressor().decompressobj().decompress(stored()))
     state.decode(zstandard.compress(json.dumps(content).encode()), NODES)
 
-    with pytest.raises(state.InvalidState):
+    with pytest.raises(InvalidContent):
         state.decode(zstandard.compress(json.dumps(change(content)).encode()), NODES)
 
 
@@ -176,7 +177,7 @@ def test_bytes_that_are_no_state_are_invalid(content: bytes) -> None:
     # As py_ecc sets it, a library of contracts.
     sys.setrecursionlimit(100_000)
     try:
-        with pytest.raises(state.InvalidState):
+        with pytest.raises(InvalidContent):
             state.decode(content, NODES)
     finally:
         sys.setrecursionlimit(before)
