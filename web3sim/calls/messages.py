@@ -3,6 +3,7 @@
 from http import HTTPStatus
 from typing import NamedTuple
 
+from mirror.core.processes.typed_json import TypedJson
 from web3sim.engine.interface import Address
 from web3sim.state.blocks import BlockSelector
 from web3sim.state.overrides import Override
@@ -59,3 +60,11 @@ class Trace(NamedTuple):
     def last(self) -> float:
         """The latest time at which the answer may end."""
         return self.deadline + self.seconds
+
+
+#: A request, the id of the client's request, and the block that the answer must be from or after.
+REQUEST = TypedJson(tuple[Call | Trace, str | None, int])
+#: The answer, whose result follows, or None if chunks follow; whether it is the last; the newest block read.
+ANSWER = TypedJson(tuple[Answer | None, bool, int])
+#: The end of chunks: whether they are complete, and whether they were the last answer.
+END = TypedJson(tuple[bool, bool])

@@ -4,9 +4,24 @@ Each message is a 4-byte length and that many bytes.
 """
 
 import socket
+from fractions import Fraction
+from typing import Any
+
+from mirror.core.processes.typed_json import Codec, InvalidContent, TypedJson
 
 _LENGTH_BYTES = 4
 _CHUNK_BYTES = 1 << 16
+# Of a process that runs hostile code; the longest answers have a few MB.
+_MAX_BYTES = 256 << 20
+
+_Value = int | float | bool | str | tuple[str, ...] | Fraction | None
+#: The settings, the database as JSON, and the descriptor of the file of replicas.
+START = TypedJson(
+    tuple[dict[str, _Value], str, int | None],
+    {Fraction: lambda json: Codec(str, lambda value: Fraction(json.codec(str).decode(value)))},
+)
+#: What a worker that is ready says first.
+PID = TypedJson(int)
 
 
 class ConnectionClosed(OSError):
@@ -36,6 +51,14 @@ def _recv_all(connection: socket.socket, size: int) -> bytes | bytearray:
     return message
 
 
+def decoded(form: TypedJson, message: bytes) -> Any:
+    """Return what a worker has sent. Errors: OSError."""
+    try:
+        return form.decode(message)
+    except InvalidContent as error:
+        raise ConnectionClosed(f"a message of another form: {error}") from error
+
+
 class Inbox:
     """Receives messages with few system calls; bytes beyond a message are buffered for the next one.
 
@@ -51,6 +74,8 @@ class Inbox:
         buffer = self._buffer
         while True:
             end = _LENGTH_BYTES + int.from_bytes(buffer[:_LENGTH_BYTES], "big")
+            if end > _MAX_BYTES:
+                raise ConnectionClosed(f"a message of {end:,} bytes")
             if len(buffer) >= max(end, _LENGTH_BYTES):
                 message = bytes(buffer[_LENGTH_BYTES:end])
                 del buffer[:end]

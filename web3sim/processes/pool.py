@@ -5,7 +5,6 @@ deadline is killed shortly after, and one that ends is replaced at once. Long ca
 so that other requests are as fast as without them.
 """
 
-import pickle
 import selectors
 import threading
 import time
@@ -21,6 +20,7 @@ from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
+from web3sim.calls import messages
 from web3sim.processes.starter import CHECK_SECONDS, CallUnavailable, Starter, WorkerProcess
 
 __all__ = ["Chunks", "Pool", "CallUnavailable", "pool", "stop", "trace_pool"]
@@ -114,7 +114,7 @@ class Pool:
             try:
                 deadline, request = deadline + delay, request._replace(deadline=request.deadline + delay)
                 message = request, logs.REQUEST_ID.get(), max(requirement.since, requirement.newest)
-                worker.send(pickle.dumps(message))
+                worker.send(messages.REQUEST.encode(message))
                 answer, is_last, newest = worker.answer(deadline)
                 answered = True
                 # The caches of the process may be older.
@@ -267,7 +267,7 @@ class Chunks:
         try:
             if chunk := self._worker.chunk(self._deadline):
                 return chunk
-            complete, is_last = pickle.loads(self._worker.chunk(self._deadline))
+            complete, is_last = self._worker.end_of_chunks(self._deadline)
         except unresponsive.ServerUnresponsive:
             self.close()
             raise

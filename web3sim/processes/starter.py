@@ -1,7 +1,7 @@
 """A process that runs calls, as the web server sees it, and the starter of such processes."""
 
+import json
 import os
-import pickle
 import signal
 import socket
 import struct
@@ -23,8 +23,9 @@ from mirror.core.db.replicas import reading
 from mirror.core.processes import exits
 from mirror.core.processes.backoff import Backoff
 from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
+from web3sim.calls import messages
 from web3sim.processes import channel
-from web3sim.processes.channel import Inbox, receive
+from web3sim.processes.channel import Inbox, decoded, receive
 
 log = logs.logger("mirror.web3")
 
@@ -82,7 +83,13 @@ class WorkerProcess:
 
     def answer(self, deadline: float) -> Any:
         """Errors: OSError, TimeoutError of them; ServerUnresponsive."""
-        return pickle.loads(self.chunk(deadline))
+        answer, is_last, newest = decoded(messages.ANSWER, self.chunk(deadline))
+        return answer and answer._replace(result=self.chunk(deadline)), is_last, newest
+
+    def end_of_chunks(self, deadline: float) -> tuple[bool, bool]:
+        """Return whether the chunks were complete, and the last answer. Errors: as `answer`."""
+        complete, is_last = decoded(messages.END, self.chunk(deadline))
+        return complete, is_last
 
     def chunk(self, deadline: float) -> bytes:
         """Errors: as `answer`; TimeoutError also for a chunk that is there, but read too late."""
@@ -155,7 +162,7 @@ class Starter:
             with theirs, held:
                 self._send_sockets([theirs.fileno(), held.fileno()], stopping)
             ours.settimeout(_START_SECONDS)
-            return WorkerProcess(ours, end, pickle.loads(receive(ours)))
+            return WorkerProcess(ours, end, decoded(channel.PID, receive(ours)))
         except BaseException:
             ours.close()
             end.close()
@@ -207,7 +214,7 @@ class Starter:
                 pass_fds=inherited,
             )
         database = dict(connections.settings[DEFAULT_DB_ALIAS])
-        channel.send(ours, pickle.dumps((config.values(), database, replicas)))
+        channel.send(ours, channel.START.encode((config.values(), json.dumps(database), replicas)))
         return ours
 
     def close(self) -> None:

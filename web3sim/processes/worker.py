@@ -9,8 +9,8 @@ there will be other answers. No process outlives the one that started it.
 """
 
 import gc
+import json
 import os
-import pickle
 import resource
 import select
 import signal
@@ -29,9 +29,9 @@ from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.processes import process_table, signals
-from web3sim.calls.messages import Answer, Trace
+from web3sim.calls.messages import ANSWER, END, REQUEST, Answer, Trace
 from web3sim.engine.interface import DeadlinePassed
-from web3sim.processes.channel import receive, send
+from web3sim.processes.channel import PID, START, receive, send
 
 log = logs.logger("mirror.web3")
 
@@ -55,7 +55,8 @@ def main(descriptor: int) -> None:
     # A pipe, of which only the worker has the other end -> the worker.
     workers: dict[int, int] = {}
     with socket.socket(fileno=descriptor) as control:
-        _prepare(*pickle.loads(receive(control)))
+        values, database, replicas = START.decode(receive(control))
+        _prepare(values, json.loads(database), replicas)
         while True:
             readable, _, _ = select.select([control.fileno(), *workers], [], [])
             for end in workers.keys() & set(readable):
@@ -167,7 +168,7 @@ class _Worker:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         threading.stack_size(_STACK_BYTES)
         try:
-            send(self._connection, pickle.dumps(os.getpid()))
+            send(self._connection, PID.encode(os.getpid()))
         except OSError:
             return
         while True:
@@ -188,7 +189,7 @@ class _Worker:
                     if os.getpriority(os.PRIO_PROCESS, 0) != priority:
                         self._received = message
                         return
-                    request, request_id, min_block = pickle.loads(message)
+                    request, request_id, min_block = REQUEST.decode(message)
                     logs.REQUEST_ID.set(request_id)
                     if not self._answer_call(request, min_block, memory, max_calls):
                         return
@@ -212,7 +213,9 @@ class _Worker:
             is_exhausted = is_exhausted or psutil.Process().memory_info().rss - self._resident > memory // 2
         is_last = is_exhausted or self._calls >= max_calls
         if not chunks.started_at:
-            send(self._connection, pickle.dumps((answer, is_last, block_requirement.newest_read())))
+            head = answer._replace(result=b""), is_last, block_requirement.newest_read()
+            send(self._connection, ANSWER.encode(head))
+            send(self._connection, answer.result)
         else:
             chunks.end(complete=answer.status is HTTPStatus.OK, is_last=is_last)
         return not is_last
@@ -280,14 +283,14 @@ class _Chunks:
         if self._size > _MAX_BUFFERED_BYTES:
             self.started_at = True
             self._deadline = time.monotonic() + self.seconds
-            send(self._connection, pickle.dumps((None, False, block_requirement.newest_read())))
+            send(self._connection, ANSWER.encode((None, False, block_requirement.newest_read())))
             send(self._connection, self.buffered)
             self._buffered.clear()
 
     def end(self, *, complete: bool, is_last: bool) -> None:
         """Errors: OSError."""
         send(self._connection, b"")
-        send(self._connection, pickle.dumps((complete, is_last)))
+        send(self._connection, END.encode((complete, is_last)))
 
 
 if __name__ == "__main__":

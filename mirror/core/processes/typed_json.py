@@ -18,6 +18,9 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+# Of so few bytes no nesting fills the stack.
+_SHORT = 4096
 _PLAIN = {int, str, bool, float}
 _ITEMS = {list: list, tuple: tuple, set: set, Sequence: list}
 _DICTIONARIES = {dict: dict, Mapping: dict, Counter: Counter}
@@ -50,13 +53,14 @@ class TypedJson:
         self._codec = self.codec(hint)
 
     def encode(self, value: Any) -> bytes:
-        return json.dumps(self._codec.apply(value), separators=(",", ":")).encode()
+        return _ENCODER.encode(self._codec.apply(value)).encode()
 
     def decode(self, content: bytes) -> Any:
         """Return what was encoded. Errors: InvalidContent."""
         try:
-            # The parser of the standard library knows numbers of 256 bits, but has no limit of nesting.
-            orjson.loads(content)
+            if len(content) > _SHORT:
+                # The parser of the standard library knows numbers of 256 bits, but has no limit of nesting.
+                orjson.loads(content)
             return self._codec.decode(json.loads(content))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise InvalidContent(str(error)) from error

@@ -355,7 +355,7 @@ def test_the_first_process_is_started_again_when_it_was_killed(pool):
 
 
 def test_of_processes_that_die_at_once_each_death_is_recorded(ledger, settings_of, tmp_path):
-    settings_of({"data": tmp_path})
+    settings_of({"data": str(tmp_path)})
     starter = Starter()
     recorded = tmp_path / "deaths.jsonl"
     expected = 0
@@ -378,7 +378,7 @@ def _lines(file: Path) -> int:
 
 
 def test_processes_start_while_the_death_file_is_locked(ledger, settings_of, tmp_path):
-    settings_of({"data": tmp_path})
+    settings_of({"data": str(tmp_path)})
     pool = Pool(1, 1)
     try:
         ask(pool)
