@@ -28,12 +28,18 @@ WRITING = {
 ALONE = {"verify-proof"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
+# Commands whose output only says how far they are, so that they go on when it can't be written.
+OUTLASTING_OUTPUT = UNTIL_STOPPED | {"backfill", "backup", "ingest", "restore", "serve-grpc", "upgrade"}
 
 
 def main() -> None:
     # A command's output is read while it runs, and its child processes must not inherit unwritten output.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
+    if sys.argv[1:2] and sys.argv[1] in OUTLASTING_OUTPUT:
+        from mirror.core.processes import output
+
+        output.continue_without_output()
     # An import may swallow an interrupt, or fail by it; nothing is open before `up` or `serve` begins.
     if sys.argv[1:2] and sys.argv[1] in UNTIL_STOPPED and is_interruptible():
         signal.signal(signal.SIGINT, end_at_once)

@@ -100,7 +100,7 @@ class Node:
 
     @property
     def said(self) -> str:
-        return self.output.read_text()
+        return self.output.read_text() if self.output.is_file() else ""
 
     @property
     def server(self) -> Server:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from mirror.core import config, logs
+from mirror.core.processes import operating_system
 from mirror.core.rest.cache.circuit_breaker import Circuit
 
 log = logs.logger("mirror.web3")
@@ -57,9 +58,7 @@ class SharedBuckets:
         self._file: int | None = None
         if path is not None:
             try:
-                self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                if os.fstat(self._file).st_size < _SIZE:
-                    os.ftruncate(self._file, _SIZE)
+                self._file = _open(path)
             except OSError as error:
                 log.warning("throttle_not_shared", path=str(path), reason=error.strerror)
         self._memory = mmap.mmap(-1 if self._file is None else self._file, _SIZE)
@@ -105,6 +104,17 @@ class SharedBuckets:
                 return offset, stored == key
         self._memory[:] = bytes(_SIZE)
         return key % _RECORDS * _RECORD.size, False
+
+
+def _open(path: Path) -> int:
+    """Open the file of shared buckets. Errors: OSError, also for a full disk."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        operating_system.allocate(file, _SIZE)
+    except OSError:
+        os.close(file)
+        raise
+    return file
 
 
 class _Locked:

@@ -5,6 +5,7 @@ off there: the caller gets None, or nothing happens.
 """
 
 import ctypes
+import errno
 import os
 import socket
 import tempfile
@@ -26,12 +27,28 @@ def memory_file(name: str, size: int = 0) -> int:
     """Return a new file of zeros in memory, or a temporary one that is removed at the end of this process."""
     if hasattr(os, "memfd_create"):
         file: int = os.memfd_create(name)
-    else:
-        file, path = tempfile.mkstemp(prefix=f"{name}-")
-        Finalize(None, os.unlink, (path,), exitpriority=0)
-        _paths[file] = path
-    os.ftruncate(file, size)
+        os.ftruncate(file, size)
+        return file
+    file, path = tempfile.mkstemp(prefix=f"{name}-")
+    Finalize(None, os.unlink, (path,), exitpriority=0)
+    _paths[file] = path
+    allocate(file, size)
     return file
+
+
+def allocate(file: int, size: int) -> None:
+    """Reserve disk space for a file that is mapped: without it, a write to a full disk ends the process.
+
+    Errors: OSError, such as for a full disk.
+    """
+    if hasattr(os, "posix_fallocate"):
+        if size:
+            os.posix_fallocate(file, 0, size)
+    else:
+        present = os.fstat(file).st_size
+        missing = max(size - present, 0)
+        if os.pwrite(file, bytes(missing), present) < missing:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def reopened(file: int) -> int:

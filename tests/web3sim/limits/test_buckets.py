@@ -1,6 +1,7 @@
 """Buckets and counters that processes share, in memory and in Redis."""
 
 import multiprocessing
+import resource
 import threading
 from pathlib import Path
 
@@ -140,6 +141,30 @@ def test_a_file_that_can_not_be_made_leaves_each_process_its_own(tmp_path, caplo
     shared = SharedBuckets(tmp_path / "missing" / "throttle", Clock())
     assert shared.try_consume("a", 5, 5) and not shared.try_consume("a", 5, 5)
     assert "throttle_not_shared" in caplog.text
+
+
+def test_file_takes_its_space_when_it_is_made(tmp_path):
+    # Memory that is mapped from a file without it can't be written on a full disk, which ends the process.
+    SharedBuckets(tmp_path / "throttle", Clock())
+
+    status = (tmp_path / "throttle").stat()
+    assert status.st_blocks * 512 >= status.st_size > 0
+
+
+def test_full_disk_leaves_each_process_its_own_buckets(tmp_path, caplog):
+    path = tmp_path / "throttle"
+    process = multiprocessing.get_context("fork").Process(target=_without_room, args=(path,))
+    process.start()
+    process.join()
+
+    assert process.exitcode == 0
+    assert path.stat().st_size == 0
+
+
+def _without_room(path: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    shared = SharedBuckets(path, Clock())
+    assert shared.try_consume("a", 5, 5) and not shared.try_consume("a", 5, 5)
 
 
 def test_nodes_share_a_redis(still_redis):

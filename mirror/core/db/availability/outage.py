@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -92,12 +93,15 @@ def report(error: BaseException, *, request: bool = False, is_certain: bool = Fa
     global _writing
     file = _open()
     if request:
-        os.write(file, b".")
+        # On a full disk the request is not counted.
+        with suppress(OSError):
+            os.write(file, b".")
     with _lock:
         if not _writing and try_lock(file):
             _writing = True
             # Requests refused in an earlier outage don't count.
-            os.ftruncate(file, int(request))
+            with suppress(OSError):
+                os.ftruncate(file, int(request))
             threading.Thread(target=_write, args=(file, reason(error), is_certain), daemon=True).start()
             return
     os.close(file)

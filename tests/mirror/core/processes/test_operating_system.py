@@ -109,6 +109,19 @@ def test_temporary_file_is_removed_at_the_end_of_its_process(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_allocated_file_takes_its_space(hide, tmp_path):
+    hide(os, "posix_fallocate")
+    path = tmp_path / "file"
+    path.write_bytes(b"present")
+    with path.open("r+b") as file:
+        operating_system.allocate(file.fileno(), 1 << 16)
+
+    status = path.stat()
+    assert status.st_size == 1 << 16
+    assert status.st_blocks * 512 >= status.st_size
+    assert path.read_bytes().rstrip(b"\0") == b"present"
+
+
 # PROCESSES
 
 
