@@ -193,6 +193,7 @@ def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
     os.nice(_NICENESS)
+    operating_system.become_expendable()
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
     reading.use_replicas(replicas)

@@ -28,7 +28,7 @@ from mirror.core import logs
 from mirror.core.db.replicas import block_requirement
 from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.core.db.replicas.shared_state import NO_BLOCK
-from mirror.core.processes import process_table, signals
+from mirror.core.processes import operating_system, process_table, signals
 from web3sim.calls.messages import ANSWER, END, REQUEST, Answer, Trace
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import PID, START, receive, send
@@ -157,6 +157,7 @@ class _Worker:
 
         signals.end_with_parent(signal.SIGKILL)
         process_table.set_process_name("simulation worker")
+        operating_system.become_expendable()
         memory: int = config.value("web3.workerMemory") << 20
         max_calls: int = config.value("web3.workerCalls")
         used = psutil.Process().memory_info()

@@ -23,8 +23,7 @@ from ledger.ingest.rows.registry import load_handlers
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.metrics import files
-from mirror.core.processes import exits, signals
-from mirror.core.processes.operating_system import usable_processors
+from mirror.core.processes import exits, operating_system, signals
 
 PROCESSES = "importer.parser.processes"
 
@@ -230,7 +229,7 @@ class _ReaderProcess:
 @contextmanager
 def readers_for(total_bytes: int) -> Iterator[Readers | None]:
     """Start readers if files of this size are worth it; call it before the process has other threads."""
-    count = config.value(PROCESSES) or usable_processors()
+    count = config.value(PROCESSES) or operating_system.usable_processors()
     if count < 2 or total_bytes < _MIN_BYTES:
         yield None
         return
@@ -267,6 +266,7 @@ def _run(connection: Connection, other_end: Connection) -> None:
     other_end.close()
     # The loader and the database get a core first: readers are of no use without them.
     os.nice(_NICENESS)
+    operating_system.become_expendable()
     files.start_writing("file reader")
     _abandon_connections()
     # Files are large and have hardly a cycle, as the loader knows.

@@ -14,7 +14,7 @@ from multiprocessing.context import ForkProcess as Process
 
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
-from mirror.core.processes import exits, process_table, signals
+from mirror.core.processes import exits, operating_system, process_table, signals
 from mirror.core.processes.backoff import Backoff
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
@@ -102,6 +102,8 @@ class Part(_Supervised):
 def _run(name: str, work: Callable[[], None]) -> None:
     process_table.set_process_name(name)
     signals.start_supervised()
+    # The supervisor and the database, which has no such call, start the others again.
+    operating_system.become_expendable()
     try:
         work()
     except OperatorError as error:

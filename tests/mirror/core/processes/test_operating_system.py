@@ -225,6 +225,11 @@ def test_process_that_has_ended_has_no_threads_with_a_priority():
         operating_system.lower_thread_priority(process.pid or 0, 19)
 
 
+def test_process_without_an_oom_score_continues(monkeypatch, tmp_path):
+    monkeypatch.setattr(operating_system, "_OOM_SCORE", tmp_path / "missing" / "oom_score_adj")
+    operating_system.become_expendable()
+
+
 # TITLES
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mirror.core.processes import process_table
+from tests.linux import linux_only
 from tests.node import LiveNode
 
 
@@ -52,6 +53,23 @@ def test_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) ->
         assert f"{told} was killed by SIGKILL" in status
     assert node.stop(signal.SIGTERM) == 0
     assert [pid for pid in node.processes() if process_table.command(pid)] == []
+
+
+@linux_only
+def test_kernel_ends_workers_before_supervisor_and_database(node: LiveNode) -> None:
+    node.start("up", "--live")
+    node.wait_for(lambda: node.calls() and node.simulator())
+    assert node.process
+
+    def added(pid: int | None) -> int:
+        score, ours = (Path(f"/proc/{each}/oom_score_adj").read_text() for each in (pid, "self"))
+        return int(score) - int(ours)
+
+    assert added(node.process.pid) == added(node.server.pid()) == added(node.backend()) == 0
+    assert added(node.loader()) == added(node.web_server()) == 100
+    assert added(node.web_worker()) == added(node.starter()) == 200
+    assert added(node.simulator()) == 300
+    assert node.stop(signal.SIGTERM) == 0
 
 
 def test_outage_of_the_database_is_logged_once_and_counted(node: LiveNode) -> None:
