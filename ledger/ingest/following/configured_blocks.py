@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import replace
 from typing import Any
 
 from django.db import DatabaseError
@@ -12,12 +13,14 @@ from django.db import DatabaseError
 from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_bucket import BlockBucket
+from ledger.stream.source.block_node import addresses
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.block_node.scheduler import Measuring, Order, Rules
 from ledger.stream.source.blocks import BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
+from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
 
@@ -107,6 +110,7 @@ class Nodes:
 
     def __init__(self) -> None:
         """Errors: OperatorError."""
+        reverse_proxies.check(addresses.SETTING)
         self._configured = [_node(text) for text in config.value(_BLOCK + "nodes")]
         self._discovers: bool = config.value(_BLOCK + "autoDiscoveryEnabled")
         self._discovered: list[BlockNode] = []
@@ -122,8 +126,14 @@ class Nodes:
                 log.warning("block_nodes_not_discovered", reason=str(error).strip())
                 self._discovered = []
         registered = {frozenset((node.status, node.stream)) for node in self._discovered}
+        configured = {frozenset((node.status, node.stream)) for node in self._configured}
         own = [node for node in self._configured if frozenset((node.status, node.stream)) not in registered]
-        return list(dict.fromkeys((*own, *self._discovered)))
+        # The operator vouches for the address of one that the settings name, too.
+        checked = (
+            replace(node, registered=frozenset((node.status, node.stream)) not in configured)
+            for node in self._discovered
+        )
+        return list(dict.fromkeys((*own, *checked)))
 
 
 def discovered() -> list[BlockNode]:
@@ -153,7 +163,7 @@ def registered_node(endpoints: Any) -> BlockNode | None:
     parsed.sort(key=lambda entry: not {"STATUS", "SUBSCRIBE_STREAM"} <= entry[1])
     status = next((endpoint for endpoint, apis in parsed if "STATUS" in apis), None)
     stream = next((endpoint for endpoint, apis in parsed if "SUBSCRIBE_STREAM" in apis), None)
-    return BlockNode(status, stream) if status and stream else None
+    return BlockNode(status, stream, registered=True) if status and stream else None
 
 
 # A BLOCK OF THE PAST

@@ -1,11 +1,12 @@
 """The blocks that a block node has, and in plain words why it does not answer."""
 
 import re
-import socket
 import time
 from typing import Any, NamedTuple
 
 import grpc
+
+from ledger.stream.source.block_node import addresses
 
 UNBOUNDED = (1 << 64) - 1
 # Details of gRPC may be long, and come from the other side.
@@ -93,11 +94,10 @@ def _duration_text(seconds: float) -> str:
 # "connection refused" hides a certificate that can't be verified. So each address is connected to by itself.
 
 _NO_ADDRESS = "failed to connect to all addresses"
-_MAX_ADDRESSES = 8
 
 
 def certificate_problem(
-    error: grpc.RpcError, host: str, port: int, method: str, seconds: float
+    error: grpc.RpcError, host: str, port: int, method: str, seconds: float, *, registered: bool
 ) -> str | None:
     """Return what is wrong with the certificate behind a call's failure; None if that is not the cause.
 
@@ -107,13 +107,12 @@ def certificate_problem(
         return None
     deadline = time.monotonic() + seconds
     try:
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+        targets = [addresses.target([each], port) for each in addresses.usable(host, registered=registered)]
+    except (OSError, ValueError, addresses.AddressRefused):
         return None
-    targets = sorted({_target(family, address[0], port) for family, *_, address in addresses})
     if len(targets) < 2:
         return None
-    channels = [_channel(target, host) for target in targets[:_MAX_ADDRESSES]]
+    channels = [_channel(target, host) for target in targets]
     try:
         calls = [channel.unary_unary(method).future(b"", timeout=seconds) for channel in channels]
         for call in calls:
@@ -124,10 +123,6 @@ def certificate_problem(
         for channel in channels:
             channel.close()
     return None
-
-
-def _target(family: int, address: Any, port: int) -> str:
-    return f"ipv6:[{address}]:{port}" if family == socket.AF_INET6 else f"ipv4:{address}:{port}"
 
 
 def _channel(target: str, host: str) -> grpc.Channel:

@@ -3,13 +3,15 @@
 import threading
 import time
 from collections import deque
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import grpc
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_node import answers
+from ledger.stream.source.block_node import addresses, answers
 from ledger.stream.source.block_node.answers import UNBOUNDED, Answer, Available
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
@@ -24,6 +26,9 @@ from ledger.stream.source.block_node.assembly import (
     Limits,
 )
 from ledger.stream.source.blocks import FetchedBlock
+from mirror.core import logs
+
+log = logs.logger(__name__)
 
 _SUBSCRIBE = "/org.hiero.block.api.BlockStreamSubscribeService/subscribeBlockStream"
 _STATUS = "/org.hiero.block.api.BlockNodeService/serverStatus"
@@ -33,8 +38,15 @@ _MAX_BUFFERED, _MAX_BUFFERED_BYTES = 8, 8 << 20
 _MIN_PAUSE_MILLISECONDS, _MAX_PAUSE_MILLISECONDS = 200, 2_000
 # The addresses of a node that refuses connections over TLS are connected to one by one for so long.
 _PROBE_SECONDS = 1.0
+# The address of a registered node is looked up for so long before blocks are requested.
+_LOOK_UP_SECONDS = 5.0
+_SLOW_LOOK_UP = "its name was not looked up in time"
 # Another thread has closed the connection.
 _CLOSED = Answer(failure="the connection to it was closed")
+
+
+class Unreachable(Exception):
+    """An endpoint leads nowhere, or where this node does not connect to."""
 
 
 class Endpoint(NamedTuple):
@@ -48,11 +60,15 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockNode:
-    """A block node: the endpoints of its status and of its stream. The lowest priority is preferred."""
+    """A block node: the endpoints of its status and of its stream. The lowest priority is preferred.
+
+    The endpoints of one that is only `registered` with the network are checked (`addresses`).
+    """
 
     status: Endpoint
     stream: Endpoint
     priority: int = 0
+    registered: bool = False
 
     @property
     def name(self) -> str:
@@ -66,6 +82,9 @@ class BlockNodeClient:
         self.node = node
         self._limits = limits
         self._channels: dict[Endpoint, grpc.Channel] = {}
+        # Where the endpoints lead.
+        self._targets: dict[Endpoint, Future[str]] = {}
+        self._is_refused = False
         # The endpoints that have answered over the connection of now.
         self._answered: set[Endpoint] = set()
         # The kinds of odd messages that are logged already.
@@ -77,6 +96,7 @@ class BlockNodeClient:
             for channel in self._channels.values():
                 channel.close()
             self._channels.clear()
+            self._targets.clear()
             self._answered.clear()
 
     def available(self, seconds: float) -> Available | None:
@@ -85,22 +105,17 @@ class BlockNodeClient:
 
     def poll(self, seconds: float) -> "PendingStatus":
         """Request the status of the node, with a time limit."""
-        channel = self._channel(self.node.status)
-        server_status = channel.unary_unary(
-            _STATUS,
-            request_serializer=ServerStatusRequest.SerializeToString,
-            response_deserializer=ServerStatusResponse.FromString,
-        )
-        try:
-            call = server_status.future(ServerStatusRequest(), timeout=seconds)
-        except ValueError:
-            # Another thread has closed the connection.
-            call = None
-        return PendingStatus(self, channel, call, seconds)
+        pending = PendingStatus(self, seconds)
+        self._target(self.node.status).add_done_callback(pending.begin)
+        return pending
 
     def subscribe(self, start: int, end: int | None = None, *, seconds_per_block: float) -> "Subscription":
         """Return the stream of blocks from `start` on, to `end` or for ever; close it when done."""
-        subscribe = self._channel(self.node.stream).unary_stream(
+        try:
+            channel = self.channel(self.node.stream, self._target(self.node.stream), _LOOK_UP_SECONDS)
+        except Unreachable as error:
+            raise BlockNodeFailure(self.node.name, f"the block node can't be reached: {error}") from error
+        subscribe = channel.unary_stream(
             _SUBSCRIBE,
             request_serializer=SubscribeStreamRequest.SerializeToString,
         )
@@ -124,6 +139,14 @@ class BlockNodeClient:
             if self._channels.get(self.node.status) is channel:
                 self._answered.add(self.node.status)
 
+    def close_if_moved(self, channel: grpc.Channel) -> None:
+        """Close a connection that can't be made to a registered node: its name may lead elsewhere now."""
+        endpoint = self.node.status
+        with self._lock:
+            if self.node.registered and self._channels.get(endpoint) is channel:
+                self._targets.pop(endpoint, None)
+                self._channels.pop(endpoint).close()
+
     def close_if_stale(self, channel: grpc.Channel) -> None:
         """Close a connection over which answers have stopped: its other end may be lost.
 
@@ -134,16 +157,45 @@ class BlockNodeClient:
         with self._lock:
             if self._channels.get(endpoint) is channel and endpoint in self._answered:
                 self._answered.discard(endpoint)
+                self._targets.pop(endpoint, None)
                 self._channels.pop(endpoint).close()
 
-    def _channel(self, endpoint: Endpoint) -> grpc.Channel:
+    def channel(self, endpoint: Endpoint, target: "Future[str]", seconds: float = 0.0) -> grpc.Channel:
+        """Return the connection to an endpoint, once it is known where that leads. Errors: Unreachable."""
+        try:
+            where = target.result(seconds)
+        except TimeoutError:
+            raise Unreachable(_SLOW_LOOK_UP) from None
+        except (addresses.AddressRefused, OSError, ValueError) as error:
+            with self._lock:
+                self._targets.pop(endpoint, None)
+            if not isinstance(error, addresses.AddressRefused):
+                raise Unreachable("no such host") from error
+            if not self._is_refused:
+                self._is_refused = True
+                log.warning("block_node_refused", node=self.node.name, reason=str(error))
+            raise Unreachable(str(error)) from error
         with self._lock:
             if endpoint not in self._channels:
-                self._channels[endpoint] = self._open_channel(endpoint)
+                self._channels[endpoint] = self._open_channel(endpoint, where)
             return self._channels[endpoint]
 
-    def _open_channel(self, endpoint: Endpoint) -> grpc.Channel:
-        options = [
+    def _target(self, endpoint: Endpoint) -> "Future[str]":
+        with self._lock:
+            if endpoint not in self._targets:
+                self._targets[endpoint] = self._look_up(endpoint)
+            return self._targets[endpoint]
+
+    def _look_up(self, endpoint: Endpoint) -> "Future[str]":
+        if self.node.registered:
+            return addresses.look_up(endpoint.host, endpoint.port)
+        # gRPC looks up the names that an operator has chosen.
+        target: Future[str] = Future()
+        target.set_result(str(endpoint))
+        return target
+
+    def _open_channel(self, endpoint: Endpoint, target: str) -> grpc.Channel:
+        options: list[tuple[str, object]] = [
             ("grpc.max_receive_message_length", self._limits.message_bytes),
             ("grpc.initial_reconnect_backoff_ms", _MIN_PAUSE_MILLISECONDS),
             ("grpc.max_reconnect_backoff_ms", _MAX_PAUSE_MILLISECONDS),
@@ -151,30 +203,66 @@ class BlockNodeClient:
             # Each client has connections of its own: closing one ends no stream of another.
             ("grpc.use_local_subchannel_pool", 1),
         ]
+        if self.node.registered:
+            # The target is an address: what is sent, and the certificate, have the name.
+            options += addresses.options(endpoint.host, endpoint.port)
         if endpoint.requires_tls:
-            return grpc.secure_channel(str(endpoint), grpc.ssl_channel_credentials(), options)
-        return grpc.insecure_channel(str(endpoint), options)
+            return grpc.secure_channel(target, grpc.ssl_channel_credentials(), options)
+        return grpc.insecure_channel(target, options)
 
 
 def _reason(
-    error: Any, endpoint: Endpoint, seconds: float | None = None, probe_seconds: float = _PROBE_SECONDS
+    error: Any,
+    endpoint: Endpoint,
+    seconds: float | None = None,
+    probe_seconds: float = _PROBE_SECONDS,
+    *,
+    registered: bool,
 ) -> str:
     """Return why a call has failed after `seconds`: of all addresses the most precise reason."""
     certificate = None
     if endpoint.requires_tls and probe_seconds > 0:
-        certificate = answers.certificate_problem(error, endpoint.host, endpoint.port, _STATUS, probe_seconds)
+        host, port, _ = endpoint
+        certificate = answers.certificate_problem(
+            error, host, port, _STATUS, probe_seconds, registered=registered
+        )
     return certificate or answers.reason(error, seconds)
 
 
 class PendingStatus:
     """A request for the status of a node: what blocks does it have?"""
 
-    def __init__(self, client: BlockNodeClient, channel: grpc.Channel, call: Any, seconds: float) -> None:
-        self._client, self._channel, self._call, self._seconds = client, channel, call, seconds
+    def __init__(self, client: BlockNodeClient, seconds: float) -> None:
+        self._client, self._seconds = client, seconds
         self._started_at = time.monotonic()
+        self._begun = threading.Event()
+        self._channel: grpc.Channel | None = None
+        self._call: Any = None
+        self._failure = _CLOSED
+
+    def begin(self, target: "Future[str]") -> None:
+        """Send the request, now that it is known where the endpoint leads."""
+        try:
+            self._channel = self._client.channel(self._client.node.status, target)
+            server_status = self._channel.unary_unary(
+                _STATUS,
+                request_serializer=ServerStatusRequest.SerializeToString,
+                response_deserializer=ServerStatusResponse.FromString,
+            )
+            # Another thread may have closed the connection.
+            with suppress(ValueError):
+                self._call = server_status.future(ServerStatusRequest(), timeout=self._seconds)
+        except Unreachable as error:
+            self._failure = Answer(failure=str(error))
+        finally:
+            self._begun.set()
 
     def is_done_within(self, seconds: float) -> bool:
         """Wait for the answer or its failure; return whether there is one in time."""
+        until = time.monotonic() + seconds
+        if not self._begun.wait(seconds):
+            return False
+        seconds = max(0.0, until - time.monotonic())
         try:
             if self._call is not None:
                 self._call.exception(seconds)
@@ -186,20 +274,25 @@ class PendingStatus:
 
     def answer(self) -> Answer:
         """Return the answer, or why there is none."""
-        if self._call is None:
-            return _CLOSED
+        if not self._begun.wait(max(0.0, self._started_at + self._seconds - time.monotonic())):
+            return Answer(failure=_SLOW_LOOK_UP)
+        if self._channel is None or self._call is None:
+            return self._failure
+        node = self._client.node
         try:
             status = self._call.result()
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 self._client.close_if_stale(self._channel)
+            if error.code() is grpc.StatusCode.UNAVAILABLE:
+                self._client.close_if_moved(self._channel)
             if error.code() is grpc.StatusCode.CANCELLED:
                 return _CLOSED
             # Many requests run at once: the probe has the rest of this one's time.
             rest = self._started_at + self._seconds - time.monotonic()
-            return Answer(
-                failure=_reason(error, self._client.node.status, self._seconds, min(rest, _PROBE_SECONDS))
-            )
+            probe = min(rest, _PROBE_SECONDS)
+            reason = _reason(error, node.status, self._seconds, probe, registered=node.registered)
+            return Answer(failure=reason)
         except grpc.FutureCancelledError:
             return _CLOSED
         self._client.set_answered(self._channel)
@@ -306,7 +399,8 @@ class Subscription:
         except StreamFileError as error:
             last = error
         except grpc.RpcError as error:
-            last = self._failure(f"has failed: {_reason(error, self._node.stream)}")
+            reason = _reason(error, self._node.stream, registered=self._node.registered)
+            last = self._failure(f"has failed: {reason}")
         except Exception as error:
             # The reader waits for a reason.
             last = self._failure(f"sends what can't be read: {type(error).__name__}: {error}")

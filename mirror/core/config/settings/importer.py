@@ -45,6 +45,9 @@ SETTINGS = (
             "can be said of one, `node2.example.com:443 tls priority=1 status=node2.example.com:8443`."),
     Setting("importer.block.autoDiscoveryEnabled", True,
             "Ask the block nodes that are registered with the network, too."),
+    Setting("importer.block.allowedNetworks", (), "Networks such as 10.0.0.0/8 in which registered "
+            "block nodes may be, besides public addresses. Anyone may register a node; those of "
+            "importer.block.nodes may be anywhere."),
     Setting("importer.block.bucketName", "",
             "Bucket of the blocks; by default the public one of the network, if there is one."),
     Setting("importer.block.frequency", "100ms", "Pause before looking again when there is no new block.",

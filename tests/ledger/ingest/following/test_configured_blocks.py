@@ -1,5 +1,6 @@
 """Block nodes of the settings, and those that are registered with the network."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,10 @@ NODES = "importer.block.nodes"
 def node(host: str, port: int = 40840, *, tls: bool = False, priority: int = 0) -> BlockNode:
     endpoint = Endpoint(host, port, tls)
     return BlockNode(endpoint, endpoint, priority)
+
+
+def registered(host: str) -> BlockNode:
+    return replace(node(host), registered=True)
 
 
 def offer(*apis: str, **address: Any) -> dict[str, Any]:
@@ -71,6 +76,21 @@ def test_registered_nodes_take_the_place_of_the_same_ones_in_the_settings(settin
     assert Nodes()() == [node("own.example.com"), node("found.example.com")]
 
 
+def test_only_nodes_that_the_settings_do_not_name_have_to_be_public(settings_of):
+    settings_of({NODES: ("10.0.0.1",)})
+    register(1, offer("STATUS", "PUBLISH", "SUBSCRIBE_STREAM", ip_address="10.0.0.1"))
+    register(2, offer("STATUS", "PUBLISH", "SUBSCRIBE_STREAM", ip_address="10.0.0.2"))
+
+    assert Nodes()() == [node("10.0.0.1"), registered("10.0.0.2")]
+
+
+def test_network_that_is_none_is_refused(settings_of):
+    settings_of({"importer.block.allowedNetworks": ("10.0.0.1/8",)})
+
+    with pytest.raises(OperatorError, match="ALLOWEDNETWORKS='10.0.0.1/8' is no address and no network"):
+        Nodes()
+
+
 def test_undiscovered_nodes_are_not_queried(settings_of):
     settings_of({"importer.block.autoDiscoveryEnabled": False})
     register(1, ALL_APIS)
@@ -81,7 +101,7 @@ def test_undiscovered_nodes_are_not_queried(settings_of):
 @pytest.mark.parametrize(
     ("endpoints", "expected"),
     [
-        ([ALL_APIS], node("found.example.com")),
+        ([ALL_APIS], registered("found.example.com")),
         ([offer("STATUS", "SUBSCRIBE_STREAM", domain_name="a")], None),
         ([offer("PUBLISH", "STATUS", domain_name="a")], None),
         ([offer("PUBLISH", "STATUS", "SUBSCRIBE_STREAM")], None),
@@ -91,11 +111,11 @@ def test_undiscovered_nodes_are_not_queried(settings_of):
                 offer("STATUS", ip_address="10.0.0.2", requires_tls=True),
                 offer("SUBSCRIBE_STREAM", ip_address="10.0.0.3", port=7),
             ],
-            BlockNode(Endpoint("10.0.0.2", 40840, True), Endpoint("10.0.0.3", 7)),
+            BlockNode(Endpoint("10.0.0.2", 40840, True), Endpoint("10.0.0.3", 7), registered=True),
         ),
         ([{"port": 1, "domain_name": "a", "mirror_node": {}}], None),
-        ([ALL_APIS | {"domain_name": " ", "ip_address": " 10.0.0.1 "}], node("10.0.0.1")),
-        ([ALL_APIS | {"domain_name": "", "ip_address": "2001:db8::1"}], node("[2001:db8::1]")),
+        ([ALL_APIS | {"domain_name": " ", "ip_address": " 10.0.0.1 "}], registered("10.0.0.1")),
+        ([ALL_APIS | {"domain_name": "", "ip_address": "2001:db8::1"}], registered("[2001:db8::1]")),
         (None, None),
     ],
 )

@@ -290,6 +290,10 @@ def test_blocks_ahead_of_the_reader_are_few_if_they_are_large(server, monkeypatc
             assert len(subscription._buffered) <= 1
 
 
+def connection_of(using: BlockNodeClient) -> Any:
+    return using.channel(using.node.status, using._target(using.node.status))
+
+
 class Pausing(BlockNodeServer):
     """A block node that answers only while it may."""
 
@@ -308,12 +312,12 @@ def test_a_connection_over_which_answers_come_no_more_is_made_anew():
         server.publish(ONE.number, ONE.content)
         with closing(client(server)) as using:
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
-            before = using._channel(using.node.status)
+            before = connection_of(using)
 
             server.may_answer.clear()
             assert using.available(0.05) is None
             server.may_answer.set()
-            assert using._channel(using.node.status) is not before
+            assert connection_of(using) is not before
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
 
 
@@ -332,9 +336,9 @@ def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
             ends = [Answer(Available(7, 7)), Answer(failure="no answer within 50 ms")]
             assert [answered[0].answer(), too_late[0].answer()] == ends
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
-            connection = using._channel(using.node.status)
+            connection = connection_of(using)
             assert [answered[1].answer(), too_late[1].answer()] == ends
-            assert using._channel(using.node.status) is connection
+            assert connection_of(using) is connection
 
 
 def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():

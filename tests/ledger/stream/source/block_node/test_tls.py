@@ -32,7 +32,7 @@ if "both" in sys.argv:
         *look_up("127.0.0.1", *more, **named), *look_up("::1", *more, **named)
     ]
 endpoint = Endpoint("localhost", int(sys.argv[1]), True)
-client = BlockNodeClient(BlockNode(endpoint, endpoint), Limits())
+client = BlockNodeClient(BlockNode(endpoint, endpoint, registered="registered" in sys.argv), Limits())
 print(client.poll(300.0).answer().text("It"))
 try:
     print(client.subscribe(7, 7, seconds_per_block=300.0).next(300.0).number)
@@ -71,7 +71,11 @@ def said_of(port: int, folder: Path, authority: bytes, *options: str) -> list[st
     authorities.write_bytes(authority)
     return subprocess.run(
         [sys.executable, "-c", CLIENT, str(port), *options],
-        env=os.environ | {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(authorities)},
+        env=os.environ
+        | {
+            "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(authorities),
+            "SVC_MIRROR_IMPORTER_BLOCK_ALLOWEDNETWORKS": "127.0.0.1,::1",
+        },
         capture_output=True,
         text=True,
         check=True,
@@ -85,8 +89,12 @@ def has_ipv6() -> bool:
     return False
 
 
+# The connection to a registered node is made to its address, and its certificate has its name.
+@pytest.mark.parametrize("options", [(), ("registered",)], ids=["settings", "registered"])
 @pytest.mark.parametrize("trusted", [True, False])
-def test_the_certificate_of_a_node_has_to_be_trusted(tmp_path: Path, trusted: bool) -> None:
+def test_the_certificate_of_a_node_has_to_be_trusted(
+    tmp_path: Path, trusted: bool, options: tuple[str, ...]
+) -> None:
     key, signed = certificate()
     stream_of_blocks = BlockStream(first_block=7)
     stream_of_blocks.happen("cryptoTransfer")
@@ -94,7 +102,7 @@ def test_the_certificate_of_a_node_has_to_be_trusted(tmp_path: Path, trusted: bo
     port = server._server.add_secure_port("localhost:0", grpc.ssl_server_credentials([(key, signed)]))
     with server:
         server.publish(7, stream_of_blocks.block().content)
-        status, stream = said_of(port, tmp_path, signed if trusted else certificate()[1])
+        status, stream = said_of(port, tmp_path, signed if trusted else certificate()[1], *options)
 
     if trusted:
         assert (status, stream) == ("It has blocks 7 to 7", "7")
