@@ -35,7 +35,7 @@ def loader_lock(lock: int = LOADER_LOCK, stopping: threading.Event | None = None
     deadline = time.monotonic() + LOADER_LOCK_SECONDS
     while True:
         # The backfill waits for a session that has the lock already.
-        if lock == LOADER_LOCK and swap_requested() and not _is_held_here():
+        if lock == LOADER_LOCK and swap_requested() and not _is_held_here(lock):
             if stopping and stopping.is_set():
                 raise TableSwapRequested
             deadline = time.monotonic() + LOADER_LOCK_SECONDS
@@ -61,8 +61,22 @@ def swap_requested() -> bool:
     return any(not is_own for is_own, _ in statements.rows(_HOLDERS, [REPLACING_LOCK]))
 
 
-def _is_held_here() -> bool:
-    return any(is_own for is_own, _ in statements.rows(_HOLDERS, [LOADER_LOCK]))
+def require_lock(lock: int) -> None:
+    """Check that this session still holds the lock, without which another loader may write.
+
+    Errors: OperationalError if the session was lost, and the lock with it; IngestError.
+    """
+    if not _is_held_here(lock):
+        raise IngestError(
+            "database",
+            "",
+            "this loader has lost its lock",
+            "It has to start again: does a proxy between node and database end or share sessions?",
+        )
+
+
+def _is_held_here(lock: int) -> bool:
+    return any(is_own for is_own, _ in statements.rows(_HOLDERS, [lock]))
 
 
 def _held(lock: int) -> IngestError:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from ledger.ingest.errors import IngestError, TableSwapRequested
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.loaded_ranges import Range
-from ledger.ingest.loader_lock import loader_lock, swap_requested
+from ledger.ingest.loader_lock import loader_lock, require_lock, swap_requested
 from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.stages.build import BuildStage, FileBatch
@@ -139,6 +139,7 @@ class Pipeline:
         self._build.submitted()
         self._dirty.submit()
         if batch.sources:
+            require_lock(self._options.lock)
             self._submitted = replace(self.progress)
             writer.submit(batch)
 

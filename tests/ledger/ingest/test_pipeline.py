@@ -3,18 +3,19 @@
 import gzip
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 
 from ledger.ingest import loader_lock
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.metrics import ingest
@@ -322,6 +323,47 @@ def test_a_second_loader_is_turned_away(tmp_path: Path, monkeypatch: pytest.Monk
             load(tmp_path)
     finally:
         other.close()
+
+
+def test_loader_whose_session_has_ended_writes_no_more(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=3)
+    other = connections.create_connection("default")
+
+    def files() -> Iterator[StreamFile | None]:
+        first, *rest = find_record_files([tmp_path])
+        yield first
+        # Two of them: the second one waits until the first file is written.
+        yield None
+        yield None
+        with other.cursor() as cursor:
+            cursor.execute(
+                "select pg_terminate_backend(pid, 5000) from pg_locks join pg_database on oid = database "
+                "where locktype = 'advisory' and datname = current_database()"
+            )
+            cursor.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+        yield from rest
+
+    try:
+        with pytest.raises(OperationalError, match="terminating connection"):
+            Pipeline().run(files())
+        connection.close()
+
+        assert query("select index from record_file") == [(0,)]
+    finally:
+        other.close()
+
+
+def test_loader_whose_lock_was_released_writes_no_more(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=1)
+
+    def files() -> Iterator[StreamFile]:
+        query("select pg_advisory_unlock_all()")
+        yield from find_record_files([tmp_path])
+
+    with pytest.raises(IngestError, match="this loader has lost its lock"):
+        Pipeline().run(files())
+
+    assert query("select index from record_file") == []
 
 
 def test_refused_loader_names_the_loader_that_runs(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from mirror.core.processes import process_table
+from mirror.models import LOADER_LOCK
 from tests.linux import linux_only
 from tests.node import LiveNode
 
@@ -53,6 +55,28 @@ def test_live_node_outlives_the_death_of_any_of_its_processes(node: LiveNode) ->
         assert f"{told} was killed by SIGKILL" in status
     assert node.stop(signal.SIGTERM) == 0
     assert [pid for pid in node.processes() if process_table.command(pid)] == []
+
+
+def test_live_node_without_the_lock_of_its_loader_loads_nothing(node: LiveNode) -> None:
+    node.start("up", "--live")
+    node.goes_on()
+
+    url = f"postgresql://mirror_node@/mirror_node?host={node.server.paths.socket}"
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_locks "
+            "where locktype = 'advisory' and (classid::bigint << 32) | objid::bigint = %s",
+            [LOADER_LOCK],
+        )
+        other.execute("select pg_advisory_lock(%s)", [LOADER_LOCK])
+        taken_at = node.last()
+        node.wait_for(lambda: node.said.count("another loader is writing to it") >= 2)
+        # One file may have been with the database already.
+        assert node.last() <= taken_at + 1
+
+    node.goes_on()
+    assert node.unbroken()
+    assert node.stop(signal.SIGTERM) == 0
 
 
 @linux_only
