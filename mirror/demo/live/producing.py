@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from mirror.core import logs
 from mirror.core.config import clock
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.streams.record_files import Block
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from mirror.demo.world.world import World
 
 
+log = logs.logger("mirror.demo")
+
 SOURCE = "the live demo network"
 TPS = 5
 # Loaded blocks are not needed any more, but an auditor may want to look at the last ones.
@@ -28,21 +31,34 @@ BLOCKS_RETAINED = 1_000
 # What is over is forgotten after so many blocks.
 BLOCKS_REMEMBERED = 100
 _RETAINED = 20
+# A network further ahead of the clock than this waits.
+_MAX_AHEAD_SECONDS = 60
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 def next_blocks(network: "Network", stopping: threading.Event) -> Iterator[Block | None]:
-    """Yield the blocks of a network as time passes, None before it waits for the next one."""
+    """Yield the blocks of a network as time passes, None before it waits for the next one.
+
+    Time never goes back in a network: after a clock that ran ahead was set, it waits.
+    """
     # Imported here, as only this process needs it.
     from mirror.demo.actions import topics
     from mirror.demo.publish.history import BLOCK_SECONDS, next_block, wait
 
+    is_waiting = False
     while True:
         yield None
         if stopping.wait(BLOCK_SECONDS - time.time() % BLOCK_SECONDS):
             return
+        ahead = (network.now - clock.now_ns()) // NANOS_PER_SECOND
+        if ahead > _MAX_AHEAD_SECONDS:
+            if not is_waiting:
+                log.warning("demo_network_waits", seconds=ahead)
+            is_waiting = True
+            continue
+        is_waiting = False
         # A block holds the transactions of the two seconds before it.
         yield from wait(network, clock.now_ns() - BLOCK_SECONDS * NANOS_PER_SECOND)
         # A new subscriber of that topic gets a message within one block.

@@ -126,6 +126,8 @@ def reasons(now: Status) -> list[str]:
         return reasons
     if now.needs_operator:
         reasons.append(now.sentence)
+    elif now.waits_for_clock:
+        reasons.append(now.clock_sentence)
     longest: float = config.value("health.maxLag")
     if longest and (now.block is None or (now.lag_seconds or 0) > longest):
         reasons.append(_late(now, longest))

@@ -87,7 +87,7 @@ class Status(Facts):
         parts = (
             self._doing,
             self._incidents,
-            self._clock,
+            self.clock_sentence,
             blocks,
             self.upgrade.sentence,
             self._missing,
@@ -230,11 +230,26 @@ class Status(Facts):
         )
 
     @property
-    def _clock(self) -> str:
+    def waits_for_clock(self) -> bool:
+        """Whether the live demo network is ahead of the clock of this machine, and waits for it."""
+        return self._ahead > _CLOCK_SECONDS and self.loader_value("source") == _LIVE_DEMO
+
+    @property
+    def _ahead(self) -> int:
+        """The seconds from now to the last block; 0 if that is over."""
+        return 0 if self.block is None else seconds(self.block.consensus_end - self.now)
+
+    @property
+    def clock_sentence(self) -> str:
         """What is wrong with this machine's clock, if it is behind the last block."""
-        ahead = 0 if self.block is None else seconds(self.block.consensus_end - self.now)
+        ahead = self._ahead
         if ahead <= _CLOCK_SECONDS:
             return ""
+        if self.waits_for_clock:
+            return (
+                f"The demo network waits for {duration(ahead)}: its last block is that much later than now, "
+                "as the clock of this machine was ahead when it was made."
+            )
         return (
             f"The clock of this machine is at least {duration(ahead)} behind that of the network, whose last "
             "block is later than now: set it, for example by NTP."

@@ -1,6 +1,7 @@
 """The blocks of a live network, which forgets what is over while every action still happens."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -43,6 +44,21 @@ def test_a_network_without_such_a_topic_submits_nothing() -> None:
     topics.submit_to_oldest(network)
 
     assert network.counts.total() == before
+
+
+def test_network_ahead_of_the_clock_waits_and_says_so(
+    settings_of: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    network, _ = life(seed=3, blocks=20, transactions=40)
+    settings_of({"clock.now": (network.now - 1440 * MINUTE) / 10**9})
+    blocks = next_blocks(network, threading.Event())
+
+    assert [next(blocks) for _ in range(3)] == [None] * 3
+    assert caplog.text.count("demo_network_waits") == 1
+
+    settings_of({"clock.now": network.now / 10**9})
+    block = next(filter(None, blocks))
+    assert block.transactions
 
 
 @pytest.fixture(scope="module")

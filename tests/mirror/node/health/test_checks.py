@@ -58,6 +58,15 @@ def test_stopped_demo_network_is_not_followed(
 
 
 @pytest.mark.usefixtures("book", "lock")
+def test_demo_network_that_waits_for_the_clock_is_not_ready():
+    _block(-86_400)
+    loader("loading", source="the live demo network")
+
+    (reason,) = _reasons()
+    assert reason.startswith("The demo network waits for 1 day: its last block is that much later than now")
+
+
+@pytest.mark.usefixtures("book", "lock")
 def test_following_node_is_ready_up_to_the_greatest_lag(
     settings_of: Callable[..., None],
 ):

@@ -286,6 +286,16 @@ def test_late_clock_is_reported() -> None:
     assert "clock" not in status.read().sentence
 
 
+def test_demo_network_that_is_ahead_of_the_clock_waits() -> None:
+    block(-24 * 3600)
+    loader("loading", source="the live demo network")
+
+    assert (
+        "The demo network waits for 1 day: its last block is that much later than now, as the clock of this "
+        "machine was ahead when it was made."
+    ) in status.read().sentence
+
+
 def test_incidents_of_the_source_are_reported(lock: Any) -> None:
     block(3)
     seconds = START // SECOND
