@@ -6,6 +6,7 @@ killed. Where the folder can't be written, for example on a full disk, the count
 """
 
 import os
+import stat
 import threading
 import time
 from collections import defaultdict
@@ -19,6 +20,7 @@ import orjson
 from django.conf import settings
 
 from mirror.core import logs
+from mirror.core.config.errors import OperatorError
 from mirror.core.metrics.types import METRICS, Gauge, Labels
 from mirror.core.processes import process_table
 from mirror.core.processes.file_lock import try_lock
@@ -30,6 +32,8 @@ _ENDED, _LOCK = "ended.json", "lock"
 # How long others that move counts are waited for.
 _LOCK_SECONDS = 0.3
 _LAST = -100
+# Another user can't have it lead elsewhere.
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Process(NamedTuple):
@@ -47,8 +51,12 @@ class Counts(NamedTuple):
 
 
 def start_writing(role: str) -> None:
-    """Have the counts of this process written from now on, and `ps` show its role, such as "web worker"."""
+    """Have the counts of this process written from now on, and `ps` show its role, such as "web worker".
+
+    Errors: OperatorError if the folder is another user's.
+    """
     process_table.set_process_name(role)
+    _make_private(_folder())
     writer = Writer(role)
     writer.write()
     # At the end of whatever process: one that multiprocessing made by a fork does not know of `atexit`.
@@ -83,11 +91,11 @@ def read() -> Counts:
 def _moving(folder: Path) -> Iterator[bool]:
     """Yield whether this process may move counts, as no other one does meanwhile: not without a folder."""
     try:
-        lock = (folder / _LOCK).open("w")
+        lock = os.open(folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
         yield False
         return
-    with lock:
+    with os.fdopen(lock, "w"):
         yield try_lock(lock, _LOCK_SECONDS)
 
 
@@ -150,6 +158,26 @@ def _folder() -> Path:
     return Path(settings.DATA_DIR, "metrics")
 
 
+def _make_private(folder: Path) -> None:
+    """Let only this user read and change the counts. Errors: OperatorError for a folder of another user."""
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            raise OperatorError(
+                f"The folder {folder} is a link, or another user's, who could change the counts of this "
+                "node: remove it, and the node makes it anew."
+            )
+        folder.chmod(0o700)
+        for path in folder.iterdir():
+            # Another process may have replaced it. An older release has let others read it.
+            with suppress(OSError):
+                if path.is_symlink():
+                    path.unlink()
+                else:
+                    path.chmod(0o600)
+
+
 def _without_gauges(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what remains of the counts of a process that has ended."""
     values = content.get("values", {})
@@ -166,8 +194,9 @@ def _write(path: Path, content: bytes) -> bool:
     """Write a file that is never seen half written; return whether it could be."""
     unfinished = path.with_suffix(".unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(content)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(unfinished, _NEW_FILE, 0o600), "wb") as file:
+            file.write(content)
         unfinished.replace(path)
     except OSError:
         with suppress(OSError):

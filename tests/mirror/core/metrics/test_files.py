@@ -4,10 +4,12 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mirror.core.config.errors import OperatorError
 from mirror.core.metrics import exposition, files
 from mirror.core.metrics.types import METRICS, Counter, Gauge, Histogram
 
@@ -81,6 +83,36 @@ def test_counts_of_processes_are_added_also_of_one_that_was_killed(metrics, eate
         assert ended.processes == (("other", os.getpid()),)
         assert ended.values == {**counts.values, "test_hungry": {(): 1}}
     assert not list((tmp_path / "metrics").glob(f"{eater.pid}-*"))
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Iterator[Path]:
+    """The folder of an older release, which any user may read and change."""
+    before = os.umask(0)
+    folder = tmp_path / "metrics"
+    folder.mkdir()
+    (folder / "ended.json").write_text("{}")
+    (folder / "other").symlink_to(tmp_path)
+    yield folder
+    os.umask(before)
+
+
+def test_only_the_user_of_the_node_reads_and_changes_its_counts(open_folder, metrics, eater):
+    files.Writer("other").write()
+    files.read()
+
+    modes = {path.name: path.lstat().st_mode & 0o777 for path in open_folder.iterdir()}
+    assert open_folder.stat().st_mode & 0o777 == 0o700
+    assert {"ended.json", "lock"} < modes.keys() and "other" not in modes
+    assert set(modes.values()) == {0o600}
+
+
+def test_link_in_place_of_the_folder_is_refused(metrics, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "metrics").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OperatorError, match="metrics is a link, or another user's"):
+        files.start_writing("other")
 
 
 def test_a_fork_counts_nothing_of_its_parent(metrics):
