@@ -93,6 +93,25 @@ def test_the_image_has_a_base_by_digest_and_packages_by_hash_as_wheels():
     assert not re.search(r"apt-get|\bgcc\b|\bgit\b", DOCKERFILE)
 
 
+def test_every_image_of_others_is_pinned_by_digest():
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
+    deployed = [
+        ROOT / "Dockerfile",
+        ROOT / "compose.yaml",
+        *ROOT.glob("deploy/**/*.y*ml"),
+        *ROOT.glob(".ci/*"),
+    ]
+    documented = [*ROOT.glob("*.md"), *ROOT.glob("mirror/docs/*.md")]
+
+    pinned = re.compile(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}")
+    assert all(pinned.fullmatch(each["image"]) for each in services if "build" not in each)
+    # Those named elsewhere, such as in an example, too; our own is built here.
+    named = r"(?m)^(?!\s*#).*?\b(?:image: |FROM |docker run (?:-\S+ )*)[\"']?([\w./-]+:[\w.-]+(?:@\S+)?)"
+    images = [image for path in (*deployed, *documented) for image in re.findall(named, path.read_text())]
+    assert len(images) >= 2
+    assert [image for image in images if not pinned.fullmatch(image) and "ledger-mirror" not in image] == []
+
+
 def test_the_services_of_compose_fit_the_image_and_each_other():
     content: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
     services = content["services"]
