@@ -143,6 +143,13 @@ def test_role_that_could_write_anyhow_is_refused(role, sentence):
     assert str(raised.value) == sentence
 
 
+def test_role_of_the_owner_is_not_made_a_reader():
+    owner = connection.settings_dict["USER"]
+
+    with pytest.raises(OperatorError, match=f"^The role {owner} owns the tables, so it can't be"):
+        reader_role.grant(owner)
+
+
 def test_owner_is_no_reader(settings_of):
     owner = connection.settings_dict["USER"]
     settings_of({"db.reader": owner})

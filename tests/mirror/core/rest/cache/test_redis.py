@@ -20,12 +20,32 @@ def test_what_is_dumped_is_loaded(headers, body, gzipped, expires, block):
     assert SERIALIZER.loads(SERIALIZER.dumps(cached)) == cached
 
 
-@pytest.mark.parametrize("data", [b"", b"text", b"\x00LM3", b"\x00LM2\x00\x00\x00\x02[]"])
+ANSWER = CachedResponse({"etag": '"a"'}, b"a body", False, 1e9, 7)
+DUMPED = SERIALIZER.dumps(ANSWER)
+
+
+@pytest.mark.parametrize("data", [b"", b"text", b"\x00LM4", b"\x00LM4\x00\x00\x00\x02[]"])
 def test_what_is_no_answer_is_not_loaded(data):
     assert SERIALIZER.loads(data) is None
 
 
-@given(data=st.binary().map(lambda tail: b"\x00LM3" + tail))
+@pytest.mark.parametrize("magic", [b"\x00LM3", b"\x00LM5", b"\x00XX4", b"\x01LM4", b"\x80\x04\x95\x00"])
+def test_answer_of_another_program_or_version_is_not_loaded(magic):
+    assert SERIALIZER.loads(DUMPED) == ANSWER
+    # All that follows is right.
+    assert SERIALIZER.loads(magic + DUMPED[len(magic) :]) is None
+
+
+@pytest.mark.parametrize("size", range(len(DUMPED)))
+def test_truncated_answer_is_not_loaded(size):
+    assert SERIALIZER.loads(DUMPED[:size]) is None
+
+
+def test_answer_with_more_at_its_end_is_not_loaded():
+    assert SERIALIZER.loads(DUMPED + b"more") is None
+
+
+@given(data=st.binary().map(lambda tail: b"\x00LM4" + tail))
 def test_damage_is_not_loaded(data):
     assert SERIALIZER.loads(data) is None
 
