@@ -10,7 +10,6 @@ import pytest
 from django.db import connection
 
 from ledger.ingest.following import retry_state
-from ledger.ingest.following.configured_bucket import names_public_bucket
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
@@ -92,26 +91,6 @@ def test_a_bucket_of_the_operators_choice_is_followed_from_its_beginning(
         watching.join()
 
     assert loaded() == network.files
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "public"),
-    [
-        ("mainnet", {}, True),
-        ("testnet", {"importer.downloader.cloudProvider": "GCP"}, True),
-        ("mainnet", {"importer.downloader.bucketName": "hedera-mainnet-streams"}, True),
-        ("mainnet", {"importer.downloader.bucketName": "mine"}, False),
-        ("mainnet", {"importer.downloader.cloudProvider": "LOCAL"}, False),
-        ("mine", {"importer.downloader.bucketName": "mine"}, False),
-        ("demo", {}, False),
-    ],
-)
-def test_public_buckets_are_those_of_the_public_networks(
-    settings_of: Settings, name: str, changes: dict[str, str], public: bool
-) -> None:
-    settings_of({"network": name} | changes)
-
-    assert names_public_bucket() == public
 
 
 def test_nodes_change_over_from_folders_by_account_to_folders_by_id(network: Network) -> None:

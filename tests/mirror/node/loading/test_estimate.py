@@ -3,10 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from ledger.ingest.estimate import Estimate, Fetched
-from ledger.ingest.following.configured_bucket import is_paid
 from mirror.node.loading import estimate
 
 GB = 1024**3
@@ -64,21 +61,3 @@ def test_folder_costs_nothing_and_files_on_disk_are_not_fetched() -> None:
 
     assert "To fetch" in unpaid and "USD" not in unpaid
     assert "To fetch" not in on_disk and "about 4 days by one process" in on_disk
-
-
-@pytest.mark.parametrize(
-    ("location", "anonymous", "expected"),
-    [
-        ("s3://bucket", False, True),
-        ("gs://bucket/path", False, True),
-        ("s3://bucket", True, False),
-        ("https://host/path", False, False),
-        ("/data/streams", False, False),
-    ],
-)
-def test_buckets_of_others_may_cost_something(
-    location: str, anonymous: bool, expected: bool, settings_of: Callable[..., None]
-) -> None:
-    settings_of({"importer.downloader.allowAnonymousAccess": anonymous})
-
-    assert is_paid(location) is expected
