@@ -53,6 +53,17 @@ def messages(topic_id: int, sequence_numbers: Sequence[Comparison], query: Query
     return [Message(*row) for row in fetch(statement, where.values)]
 
 
+def newest_message(topic_id: int) -> int:
+    """Return the consensus time of a topic's newest message; -1 without messages."""
+    # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp).
+    row = fetch_one(
+        "select consensus_timestamp from topic_message where topic_id = %s "
+        "order by consensus_timestamp desc limit 1",
+        (topic_id,),
+    )
+    return -1 if row is None else int(row[0])
+
+
 def messages_after(positions: Mapping[int, int], limit: int) -> list[Message]:
     """Return the first messages of each topic after its time; of each topic at most `limit`."""
     # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp).

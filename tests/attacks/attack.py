@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import psutil
 
+from mirror.core.processes import process_table
 from tests.node import LiveNode
 
 #: The address that attackers come from; ordinary clients come from 127.0.0.1.
@@ -42,6 +43,10 @@ class Target:
         client.settimeout(10)
         client.connect(("127.0.0.1", self.node.port))
         return client
+
+    def grpc_server(self) -> int:
+        """Return the process of the gRPC server."""
+        return next(pid for pid in self.node.processes() if "gRPC" in process_table.command(pid))
 
     def web_memory(self) -> int:
         """Return the resident bytes of all web workers."""

@@ -2,13 +2,14 @@
 
 It learns of commits by notification, and looks once a second in case none arrives. What it hands over may
 lack messages, such as those of a topic that are committed after a later one: subscribers compare sequence
-numbers, and read from the database what they lack (`mirror.web.grpc.subscription`).
+numbers, and read from the database what they lack (`mirror.web.grpc.subscription`). Its position in a topic
+only moves forward: what is older than the newest message when a subscriber joins, the subscriber reads.
 """
 
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from django.db import connection
@@ -25,8 +26,9 @@ log = logs.logger("mirror.grpc")
 _POLL_SECONDS, _AWAY_SECONDS = 1.0, 0.5
 # A replica has what is notified a little later.
 _REPLICA_POLL_SECONDS = 0.1
-# Messages of a topic that are read at a time: more are read at once after them.
-_MAX_MESSAGES = 200
+# Messages of each topic that are read at a time, and of all topics together. Each number is a statement of
+# its own.
+_PAGES, _MAX_MESSAGES = (200, 40, 8, 2), 4000
 
 
 class Subscriber(Protocol):
@@ -68,17 +70,15 @@ class Follower:
         self._stopping.set()
         self._thread.join()
 
-    def join(self, subscriber: Subscriber, position: int) -> None:
-        """Hand over to a subscriber what is committed from now on, of later consensus time than `position`.
+    def join(self, subscriber: Subscriber, newest: int) -> None:
+        """Hand over to a subscriber what is committed from now on.
 
-        Another one may be further, or less far: the topic is then read again from the earliest position.
+        `newest` is the consensus time of the topic's newest message. It is where the topic of a first
+        subscriber is read from; further subscribers don't change the position.
         """
         with self._lock:
-            if subscriber.has_left:
-                return
-            topic = self._topics.setdefault(subscriber.topic_id, _Topic(position))
-            topic.position = min(topic.position, position)
-            topic.subscribers.add(subscriber)
+            if not subscriber.has_left:
+                self._topics.setdefault(subscriber.topic_id, _Topic(newest)).subscribers.add(subscriber)
 
     def leave(self, subscriber: Subscriber) -> None:
         with self._lock:
@@ -117,18 +117,33 @@ class Follower:
             # Whether the database answers.
             sql.fetch_one("select 1")
             return False
+        if not (unfinished := self._hand_over(positions)):
+            return False
+        # Topics with many new messages have a larger page among themselves; then all have their turn again.
+        self._hand_over(unfinished)
+        return True
+
+    def _hand_over(self, positions: Mapping[int, int]) -> dict[int, int]:
+        """Hand over the next messages of topics; return the positions of topics that may have more."""
+        page = next((size for size in _PAGES if size * len(positions) <= _MAX_MESSAGES), _PAGES[-1])
         new: dict[int, list[Delivery]] = defaultdict(list)
-        for message in queries.messages_after(positions, _MAX_MESSAGES):
+        for message in queries.messages_after(positions, page):
             new[message.topic_id].append(delivery(message))
         delivered: list[tuple[list[Subscriber], list[Delivery]]] = []
         with self._lock:
             for topic_id, deliveries in new.items():
                 if topic := self._topics.get(topic_id):
-                    topic.position = deliveries[-1].consensus_timestamp
+                    # The topic may have got new subscribers, and with them a later position, meanwhile.
+                    topic.position = max(topic.position, deliveries[-1].consensus_timestamp)
                     delivered.append((list(topic.subscribers), deliveries))
+            unfinished = {
+                topic_id: self._topics[topic_id].position
+                for topic_id, deliveries in new.items()
+                if len(deliveries) == page and topic_id in self._topics
+            }
         if delivered:
             self._loop.call_soon_threadsafe(_deliver, delivered)
-        return any(len(deliveries) == _MAX_MESSAGES for deliveries in new.values())
+        return unfinished
 
     def _set_healthy(self, is_healthy: bool) -> None:
         if is_healthy != self._is_healthy:

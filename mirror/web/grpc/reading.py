@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from django.db import connection
 from grpc import StatusCode
@@ -31,16 +32,23 @@ class DatabaseUnavailable(CallError):
 
 
 class ReadingThreads:
-    """The threads that read, each with a connection of its own."""
+    """The threads that read, each with a connection of its own.
+
+    They work in the order of arrival. A client has at most as many reads in that order as there are threads,
+    so that further clients don't wait for all of its reads.
+    """
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_THREADS, "gRPC reading")
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         # When each thread began what it reads (monotonic seconds).
         self._began: dict[int, float] = {}
 
-    async def run(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` reads. Errors: DatabaseUnavailable; CallError after a timeout."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self.call, work)
+    async def run(self, client: str, work: Callable[[], Result]) -> Result:
+        """Return what `work` reads for a client. Errors: DatabaseUnavailable; CallError after a timeout."""
+        turns = self._turns.setdefault(client, asyncio.Semaphore(_THREADS))
+        async with turns:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self.call, work)
 
     def call(self, work: Callable[[], Result]) -> Result:
         """Return the same in this thread."""

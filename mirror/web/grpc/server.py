@@ -19,7 +19,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ledger.queries import entities
 from mirror.core import config, logs
-from mirror.core.config import clock
+from mirror.core.config import clock, reverse_proxies
 from mirror.core.metrics import grpc as metrics
 from mirror.core.values import entity_id
 from mirror.web.grpc import clients, credentials
@@ -165,23 +165,26 @@ class Server:
         if len(self._subscriptions) >= self._most:
             text = f"This node has {self._most} subscriptions already. Please retry later"
             raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
-        subscription = Subscription(requested, self._threads, self._follower, call.write)
+        read = partial(self._threads.run, call.network)
+        subscription = Subscription(requested, read, self._follower, call.write)
         self._subscriptions.add(subscription)
         try:
-            await self._check_topic(requested.topic_id)
+            await self._check_topic(call, requested.topic_id)
             call.log_start(requested)
             await subscription.run()
         finally:
             self._subscriptions.discard(subscription)
 
-    async def _check_topic(self, topic_id: int) -> None:
+    async def _check_topic(self, call: "_Call", topic_id: int) -> None:
         """Reject an id that is no topic; one that need not exist may become something else."""
-        if topic_id not in self._known and await self._threads.run(partial(_is_topic, topic_id)):
+        if topic_id in self._known:
+            return
+        if await self._threads.run(call.network, partial(_is_topic, topic_id)):
             self._known[topic_id] = True
 
     async def _send_nodes(self, call: "_Call", request: bytes) -> None:
         requested: NodeFilter = node_filter(request)
-        nodes = await self._threads.run(partial(encoded_nodes, requested.file_id))
+        nodes = await self._threads.run(call.network, partial(encoded_nodes, requested.file_id))
         size, pause = config.value("grpc.addressbook.pageSize"), config.value("grpc.addressbook.pageDelay")
         for number, node in enumerate(nodes[: requested.limit]):
             if number and number % size == 0:
@@ -194,6 +197,7 @@ class _Call:
 
     def __init__(self, service: str, method: str, context: Any, pacer: Pacer) -> None:
         self.client = clients.address(context)
+        self.network = reverse_proxies.network(self.client)
         self.status = StatusCode.OK
         self._labels = (service, method, "SERVER_STREAMING")
         self._send, self._pacer = context.write, pacer

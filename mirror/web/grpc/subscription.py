@@ -24,7 +24,7 @@ from mirror.core.metrics import grpc as metrics
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.web.grpc.deliveries import Delivery, delivery
 from mirror.web.grpc.follower import Follower
-from mirror.web.grpc.reading import DatabaseUnavailable, ReadingThreads
+from mirror.web.grpc.reading import DatabaseUnavailable
 from mirror.web.grpc.requests import CallError, TopicFilter
 
 # How long missing messages are waited for, and how often they are looked for.
@@ -39,10 +39,11 @@ _SHUTDOWN = "The server is shutting down. Please retry later"
 
 
 class _Page(NamedTuple):
-    """Stored messages; whether there are none after them."""
+    """Stored messages; whether there are none after them, and whether the end time had passed before."""
 
     deliveries: Sequence[Delivery]
     is_last: bool
+    has_ended: bool
 
 
 class Subscription:
@@ -51,13 +52,13 @@ class Subscription:
     def __init__(
         self,
         topic_filter: TopicFilter,
-        threads: ReadingThreads,
+        read: Callable[[Callable[[], _Page]], Awaitable[_Page]],
         follower: Follower,
         write: Callable[[bytes], Awaitable[None]],
     ) -> None:
         self.topic_id = topic_filter.topic_id
         self._start, self._end, self._left = topic_filter.start, topic_filter.end, topic_filter.limit
-        self._threads, self._follower, self._write = threads, follower, write
+        self._run_read, self._follower, self._write = read, follower, write
         self._grace = round(config.value("grpc.endTimeInterval") * NANOS_PER_SECOND)
         #: Set by the follower.
         self.has_left = False
@@ -109,7 +110,6 @@ class Subscription:
         missing_since: float | None = None
         while True:
             self._clear_queue()
-            has_ended = self._has_ended()
             page = await self._page()
             for each in page.deliveries:
                 if self._last is not None and each.sequence_number > self._last + 1:
@@ -119,8 +119,10 @@ class Subscription:
                 missing_since = None
             else:
                 if page.is_last:
-                    return has_ended
+                    return page.has_ended
                 continue
+            # Until then a short page does.
+            self._most_rows = _PAGES[0]
             missing_since = missing_since or time.monotonic()
             if time.monotonic() - missing_since > _MISSING_SECONDS:
                 raise CallError(StatusCode.UNAVAILABLE, _MISSING)
@@ -131,7 +133,7 @@ class Subscription:
         """Return the next page; an outage of the database is waited for once there has been one."""
         while True:
             try:
-                page = await self._threads.run(self._read)
+                page = await self._run_read(self._read)
             except DatabaseUnavailable:
                 if not self._has_begun:
                     raise
@@ -142,19 +144,28 @@ class Subscription:
                 return page
 
     def _read(self) -> _Page:
-        """Read a page, in a thread; before the last one, join the follower, which hands over what follows."""
+        """Read a page, in a thread; before the last one, join the follower, which hands over what follows.
+
+        A subscription whose end time has passed does not join: its last page is all that it gets.
+        """
+        has_ended = self._has_ended()
         remaining = _PAGES[-1] if self._left is None else self._left
         limit = next(size for size in _PAGES if size >= min(remaining, self._most_rows))
         rows = self._rows(limit)
-        if len(rows) < min(limit, remaining) and not self._has_joined:
-            self._follower.join(self, rows[-1].consensus_timestamp if rows else self._position - 1)
-            self._has_joined = True
+        if len(rows) < min(limit, remaining) and not (self._has_joined or has_ended):
+            newest = queries.newest_message(self.topic_id)
+            self._end_is_stored = self._end is not None and newest >= self._end
+            has_ended = self._has_ended()
+            if not has_ended:
+                self._follower.join(self, newest)
+                self._has_joined = True
             rows = self._rows(limit)
         deliveries = [delivery(row) for row in rows]
         if deliveries:
             mean = sum(len(each.data) for each in deliveries) / len(deliveries)
             self._most_rows = max((size for size in _PAGES if size * mean <= _PAGE_BYTES), default=_PAGES[0])
-        return _Page(deliveries, len(rows) < limit and self._has_joined)
+        is_last = len(rows) < limit and (self._has_joined or has_ended)
+        return _Page(deliveries, is_last, has_ended)
 
     def _rows(self, limit: int) -> list[queries.Message]:
         times = [Comparison("gte", self._position)]

@@ -19,7 +19,7 @@ from mirror.core.processes import process_table
 from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
-from tests.mirror.web.grpc.serving import GET_NODES, Client, Stream
+from tests.grpc_client import GET_NODES, Client, Stream
 from tests.node import ROOT, Node, free_port
 from tests.waiting import wait_until
 

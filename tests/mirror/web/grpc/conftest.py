@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.mirror.web.grpc.serving import Client, Served, served
+from tests.grpc_client import Client
+from tests.mirror.web.grpc.serving import Served, served
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from mirror.core.values.hapi import messages as hapi
 from tests.build import START, insert, time_range
-from tests.mirror.web.grpc.serving import Client
+from tests.grpc_client import Client
 
 OK = ("OK", "")
 STAKE = {"epoch_day": 1, "reward_rate": 0, "stake_rewarded": 0, "staking_period": 0, "max_stake": 0}

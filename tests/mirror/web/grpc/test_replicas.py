@@ -8,7 +8,8 @@ from django.db import connections
 
 from mirror.core.db.partitions import months
 from mirror.core.db.replicas.reading import Reader
-from tests.mirror.web.grpc.serving import TOPIC, Client, served
+from tests.grpc_client import TOPIC, Client
+from tests.mirror.web.grpc.serving import served
 from tests.replicated import Replicated
 from tests.waiting import wait_until
 

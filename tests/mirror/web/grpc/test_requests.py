@@ -7,7 +7,7 @@ import pytest
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc.requests import CallError, NodeFilter, TopicFilter, node_filter, topic_filter
 from tests.build import SECOND
-from tests.mirror.web.grpc.serving import topic_query
+from tests.grpc_client import topic_query
 
 NOW = 1_700_000_000 * SECOND
 MAX = (1 << 63) - 1

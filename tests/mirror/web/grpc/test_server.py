@@ -19,18 +19,9 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.metrics import grpc as metrics
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, credentials, subscription
+from tests.grpc_client import NETWORK, SUBSCRIBE, TOPIC, TOPICS, Client
 from tests.logs import events
-from tests.mirror.web.grpc.serving import (
-    NETWORK,
-    SUBSCRIBE,
-    TOPIC,
-    TOPICS,
-    Client,
-    Served,
-    add,
-    served,
-    topic,
-)
+from tests.mirror.web.grpc.serving import Served, add, served, topic
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 OK = ("OK", "")

@@ -12,7 +12,8 @@ from mirror.core.db.schema import table_copies
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import subscription
 from tests.build import SECOND, START, Build
-from tests.mirror.web.grpc.serving import TOPIC, Client, Served, add, topic
+from tests.grpc_client import TOPIC, Client
+from tests.mirror.web.grpc.serving import Served, add, topic
 from tests.waiting import wait_until
 
 OK = ("OK", "")
