@@ -1,5 +1,13 @@
-"""The clients of the gRPC API: their addresses, and the limit of calls of each of them."""
+"""The clients of the gRPC API: their addresses, and the limits of each of them."""
 
+import os
+import resource
+import select
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,6 +20,15 @@ from mirror.web.grpc.requests import CallError
 from mirror.web.requests import rate_limits
 
 RATE, BURST, EXEMPT = (f"grpc.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
+SUBSCRIPTIONS, CALLS, CONNECTIONS = (
+    f"grpc.{name}" for name in ("maxSubscriptions", "maxCallsPerClient", "maxConnections")
+)
+
+# One client may have a fifth of all subscriptions, as calls of any kind, and a fifth of all connections.
+_SHARE, _MIN_SHARE = 5, 10
+# Files and sockets that the process has besides, such as connections to the database.
+_OTHER_DESCRIPTORS = 200
+_DESCRIPTORS = Path("/dev/fd")
 
 
 def address(context: Any) -> str:
@@ -46,3 +63,89 @@ def limiter() -> Limiter | None:
     """Return the limiter of the settings; None without a limit."""
     rate = config.value(RATE)
     return Limiter(rate) if rate else None
+
+
+class Shares:
+    """The calls at a time of each client: no client takes all places of the server."""
+
+    def __init__(self) -> None:
+        self._most = config.value(CALLS) or _share(config.value(SUBSCRIPTIONS))
+        self._exempt: tuple[str, ...] = config.value(EXEMPT)
+        self._calls = Counter[str]()
+
+    @contextmanager
+    def call(self, client: str) -> Iterator[None]:
+        """Count a call until its end. Errors: CallError."""
+        if reverse_proxies.is_within(client, self._exempt):
+            yield
+            return
+        network = reverse_proxies.network(client)
+        if self._calls[network] >= self._most:
+            text = f"A client may have {self._most} calls at a time. Please retry later"
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
+        self._calls[network] += 1
+        try:
+            yield
+        finally:
+            self._calls[network] -= 1
+            if not self._calls[network]:
+                del self._calls[network]
+
+
+def most_connections() -> int:
+    """Return the connections that are taken: those of the setting, if the system allows as many sockets."""
+    most: int = config.value(CONNECTIONS)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most + _OTHER_DESCRIPTORS
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return most
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(allowed - _OTHER_DESCRIPTORS, allowed // 2)
+
+
+def close_excess(port: int, connections: int) -> None:
+    """Close the connections to a port that are beyond the share of their client.
+
+    The library of gRPC has a limit for all connections, but none for those of an address. It meets a
+    connection that is shut down here as one that its client has closed.
+    """
+    most = _share(connections)
+    descriptors = sorted(int(path.name) for path in _DESCRIPTORS.iterdir())
+    if len(descriptors) <= most:
+        return
+    exempt = (*config.value(EXEMPT), *config.value(reverse_proxies.SETTING))
+    counts = Counter[str]()
+    for descriptor in descriptors:
+        with suppress(OSError), _opened_again(descriptor) as connection:
+            if connection.family not in (socket.AF_INET, socket.AF_INET6):
+                continue
+            if connection.getsockname()[1] != port or _is_shut_down(connection):
+                continue
+            client = reverse_proxies.client({"REMOTE_ADDR": connection.getpeername()[0]})
+            if reverse_proxies.is_within(client, exempt):
+                continue
+            network = reverse_proxies.network(client)
+            counts[network] += 1
+            if counts[network] > most:
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+def _opened_again(descriptor: int) -> socket.socket:
+    """Return a socket by a descriptor of its own, which no other thread closes. Errors: OSError."""
+    copy = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise
+
+
+def _is_shut_down(connection: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(connection, 0)
+    return bool(poll.poll(0))
+
+
+def _share(number: int) -> int:
+    return max(number // _SHARE, _MIN_SHARE)

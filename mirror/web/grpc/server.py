@@ -8,6 +8,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from mirror.core import config, logs
 from mirror.core.config import clock, reverse_proxies
 from mirror.core.metrics import grpc as metrics
 from mirror.core.values import entity_id
+from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, credentials
 from mirror.web.grpc.follower import Follower
 from mirror.web.grpc.nodes import encoded_nodes
@@ -46,12 +48,18 @@ _REFLECTION = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
 _SERVICES = (TOPICS, NETWORK, health.SERVICE_NAME, *_REFLECTION)
 
 _STOP_SECONDS = 1.0
+_WATCH_SECONDS = 1.0
+# A client has stalled if it takes no message that waits for it: after the first time it is sent only what it
+# reads, after the second its place is given to another one.
+_RELEASE_SECONDS, _STALLED_SECONDS = 3.0, 10.0
+_UNREAD = "No message has been read for {} seconds. Please retry later"
 _TOPIC_SECONDS = 86_400
 # Requests beyond 1024 bytes are refused by the handler, with the original's text; these by the library.
 _OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", 1 << 16),
     ("grpc.max_connection_idle_ms", 600_000),
+    ("grpc.server_handshake_timeout_ms", 20_000),
     ("grpc.keepalive_time_ms", 300_000),
     ("grpc.keepalive_timeout_ms", 20_000),
     # Clients of SDKs ping each 90 seconds, not always to the millisecond.
@@ -64,11 +72,12 @@ class Server:
 
     def __init__(self) -> None:
         self._threads = ReadingThreads()
-        self._most: int = config.value("grpc.maxSubscriptions")
-        self._subscriptions: set[Subscription] = set()
+        self._most: int = config.value(clients.SUBSCRIPTIONS)
+        self._send_timeout: float = config.value("grpc.sendTimeout")
+        self._subscriptions: dict[Subscription, _Call] = {}
         # Topics that exist stay topics.
         self._known: TTLCache[int, bool] = TTLCache(config.value("grpc.entityCacheSize"), _TOPIC_SECONDS)
-        self._limiter = clients.limiter()
+        self._limiter, self._shares = clients.limiter(), clients.Shares()
         self._pacer = Pacer()
         self._health = health.aio.HealthServicer()
         self._tasks: set[Any] = set()
@@ -80,7 +89,12 @@ class Server:
     async def start(self, address: str) -> int:
         """Listen, and return the port. Errors: RuntimeError if it can't be bound; OperatorError."""
         calls = config.value("grpc.netty.maxConcurrentCallsPerConnection")
-        options = (*_OPTIONS, ("grpc.max_concurrent_streams", calls))
+        connections = clients.most_connections()
+        options = (
+            *_OPTIONS,
+            ("grpc.max_concurrent_streams", calls),
+            ("grpc.max_allowed_incoming_connections", connections),
+        )
         self._server = grpc.aio.server(options=options)
         self._server.add_generic_rpc_handlers((_Handlers(self._methods()),))
         if secured := credentials.configured():
@@ -92,10 +106,12 @@ class Server:
         self._note_health(True)
         metrics.SUBSCRIBERS.read_from(lambda: len(self._subscriptions), "TopicMessage")
         await self._server.start()
+        self._watching = asyncio.create_task(self._watch(port, connections))
         return port
 
     async def stop(self) -> None:
         """End all subscriptions with UNAVAILABLE, and the server."""
+        self._watching.cancel()
         await self._health.enter_graceful_shutdown()
         for subscription in list(self._subscriptions):
             subscription.stop()
@@ -104,9 +120,16 @@ class Server:
         await asyncio.to_thread(self._threads.close)
 
     def _methods(self) -> dict[str, Any]:
+        # Reflection finds what is imported, and messages are imported when they are first used.
+        _ = hapi.ConsensusTopicQuery, hapi.AddressBookQuery
         info = reflection.aio.ReflectionServicer(_SERVICES)
+
+        async def answer_reflection(requests: Any, context: Any) -> None:
+            async for answer in info.ServerReflectionInfo(requests, context):
+                await context.write(answer)
+
         reflect = grpc.stream_stream_rpc_method_handler(
-            info.ServerReflectionInfo,
+            self._within_share(answer_reflection),
             request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
             response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
         )
@@ -121,7 +144,7 @@ class Server:
                 self._health.Check, **of_health
             ),
             f"/{health.SERVICE_NAME}/Watch": grpc.unary_stream_rpc_method_handler(
-                self._health.Watch, **of_health
+                self._within_share(self._health.Watch), **of_health
             ),
             # Both releases of reflection have the same messages.
             **{f"/{name}/ServerReflectionInfo": reflect for name in _REFLECTION},
@@ -136,44 +159,88 @@ class Server:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
+    async def _watch(self, port: int, connections: int) -> None:
+        """Look after clients that read nothing, and connections beyond a client's share, again and again."""
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            try:
+                for subscription, call in list(self._subscriptions.items()):
+                    if call.stalled_seconds > self._send_timeout:
+                        self._end(subscription, StatusCode.UNAVAILABLE)
+                    elif call.stalled_seconds > _RELEASE_SECONDS:
+                        subscription.release()
+                await asyncio.to_thread(clients.close_excess, port, connections)
+            except Exception:
+                log.error("unexpected_error", exc_info=True)
+
     # CALLS
 
     def _method(self, service: str, name: str, work: Callable[["_Call", bytes], Awaitable[None]]) -> Any:
         async def answer(request: bytes, context: Any) -> None:
             call = _Call(service, name, context, self._pacer)
-            try:
-                if self._limiter is not None:
-                    self._limiter.check(call.client)
-                await work(call, request)
-            except CallError as refusal:
-                call.status = refusal.code
-                await context.abort(refusal.code, refusal.details)
-            except asyncio.CancelledError:
-                call.status = StatusCode.CANCELLED
-                raise
-            except Exception:
-                log.error("unexpected_error", exc_info=True)
-                call.status = StatusCode.UNKNOWN
-                await context.abort(StatusCode.UNKNOWN, "Unknown error")
-            finally:
-                call.count()
+            with ExitStack() as stack:
+                try:
+                    if self._limiter is not None:
+                        self._limiter.check(call.client)
+                    stack.enter_context(self._shares.call(call.client))
+                    await work(call, request)
+                except CallError as error:
+                    call.refusal = error
+                except asyncio.CancelledError:
+                    if call.refusal is None:
+                        call.status = StatusCode.CANCELLED
+                        raise
+                except Exception:
+                    log.error("unexpected_error", exc_info=True)
+                    call.refusal = CallError(StatusCode.UNKNOWN, "Unknown error")
+                finally:
+                    call.count()
+                # For a client that reads nothing this lasts as long as its connection, within its share.
+                if call.refusal is not None:
+                    await context.abort(call.refusal.code, call.refusal.details)
 
         return grpc.unary_stream_rpc_method_handler(answer)
+
+    def _within_share(self, work: Callable[[Any, Any], Awaitable[None]]) -> Any:
+        """Return a method of a library, for which calls of a client are counted with its other ones."""
+
+        async def answer(request: Any, context: Any) -> None:
+            try:
+                with self._shares.call(clients.address(context)):
+                    await work(request, context)
+            except CallError as refusal:
+                await context.abort(refusal.code, refusal.details)
+
+        return answer
 
     async def _subscribe(self, call: "_Call", request: bytes) -> None:
         requested = topic_filter(request, clock.now_ns())
         if len(self._subscriptions) >= self._most:
-            text = f"This node has {self._most} subscriptions already. Please retry later"
-            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
+            self._make_room()
         read = partial(self._threads.run, call.network)
-        subscription = Subscription(requested, read, self._follower, call.write)
-        self._subscriptions.add(subscription)
+        subscription = Subscription(
+            requested, read, self._follower, call.write, lambda: len(self._subscriptions)
+        )
+        self._subscriptions[subscription] = call
         try:
             await self._check_topic(call, requested.topic_id)
             call.log_start(requested)
             await subscription.run()
         finally:
-            self._subscriptions.discard(subscription)
+            self._subscriptions.pop(subscription, None)
+
+    def _make_room(self) -> None:
+        """End the subscription whose client has stalled longest. Errors: CallError if none has."""
+        longest = max(self._subscriptions, key=lambda each: self._subscriptions[each].stalled_seconds)
+        if self._subscriptions[longest].stalled_seconds < _STALLED_SECONDS:
+            text = f"This node has {self._most} subscriptions already. Please retry later"
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
+        self._end(longest, StatusCode.RESOURCE_EXHAUSTED)
+
+    def _end(self, subscription: Subscription, code: StatusCode) -> None:
+        """End the subscription of a client that has stalled."""
+        call = self._subscriptions.pop(subscription)
+        call.end(CallError(code, _UNREAD.format(round(call.stalled_seconds))))
 
     async def _check_topic(self, call: "_Call", topic_id: int) -> None:
         """Reject an id that is no topic; one that need not exist may become something else."""
@@ -199,6 +266,10 @@ class _Call:
         self.client = clients.address(context)
         self.network = reverse_proxies.network(self.client)
         self.status = StatusCode.OK
+        self.refusal: CallError | None = None
+        self._task = asyncio.current_task()
+        # Since when its client has taken nothing of what is sent (monotonic seconds).
+        self._waiting_since: float | None = None
         self._labels = (service, method, "SERVER_STREAMING")
         self._send, self._pacer = context.write, pacer
         self._sent = 0
@@ -209,8 +280,21 @@ class _Call:
     async def write(self, data: bytes) -> None:
         if (waiting := self._pacer.take()) is not None:
             await waiting
+        self._waiting_since = time.monotonic()
         await self._send(data)
+        self._waiting_since = None
         self._sent += 1
+
+    @property
+    def stalled_seconds(self) -> float:
+        """For how long the client has taken nothing of what is sent to it."""
+        return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
+
+    def end(self, refusal: CallError) -> None:
+        """End the call, which waits for its client, with a status."""
+        self.refusal = refusal
+        if self._task is not None:
+            self._task.cancel()
 
     def log_start(self, requested: TopicFilter) -> None:
         self._subscriber = secrets.token_hex(4)
@@ -226,6 +310,8 @@ class _Call:
 
     def count(self) -> None:
         """Count the call, which has ended, and log the end of a subscription."""
+        if self.refusal is not None:
+            self.status = self.refusal.code
         seconds = time.monotonic() - self._began
         metrics.CALLS.observe(seconds, *self._labels, self.status.name)
         if self._sent:

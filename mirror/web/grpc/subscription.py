@@ -10,7 +10,7 @@ message they have.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import NamedTuple
 
 from grpc import StatusCode
@@ -30,8 +30,12 @@ from mirror.web.grpc.requests import CallError, TopicFilter
 # How long missing messages are waited for, and how often they are looked for.
 _MISSING_SECONDS, _POLL_SECONDS = 5.0, 0.5
 _RETRY_SECONDS = 1.0
-# What a client that reads slowly may have waiting: a page of stored messages, and a queue of new ones.
+# What a client that reads slowly may have waiting: a page of stored messages, and a queue of new ones. All
+# clients share what they may have of each.
 _PAGE_BYTES, _QUEUE_BYTES = 400_000, 400_000
+_SHARED_BYTES = 24_000_000
+# A message in memory takes more than its bytes; the first page is read as if messages were of this size.
+_OVERHEAD_BYTES, _FIRST_BYTES = 150, 1_200
 # Pages have one of these lengths, as each is a statement of its own.
 _PAGES = (10, 100, 1000)
 _MISSING = "Topic messages are missing. Please retry later"
@@ -41,7 +45,7 @@ _SHUTDOWN = "The server is shutting down. Please retry later"
 class _Page(NamedTuple):
     """Stored messages; whether there are none after them, and whether the end time had passed before."""
 
-    deliveries: Sequence[Delivery]
+    deliveries: deque[Delivery]
     is_last: bool
     has_ended: bool
 
@@ -55,20 +59,24 @@ class Subscription:
         read: Callable[[Callable[[], _Page]], Awaitable[_Page]],
         follower: Follower,
         write: Callable[[bytes], Awaitable[None]],
+        count: Callable[[], int],
     ) -> None:
         self.topic_id = topic_filter.topic_id
         self._start, self._end, self._left = topic_filter.start, topic_filter.end, topic_filter.limit
         self._run_read, self._follower, self._write = read, follower, write
+        self._count = count
         self._grace = round(config.value("grpc.endTimeInterval") * NANOS_PER_SECOND)
         #: Set by the follower.
         self.has_left = False
         # The sequence number of the last message, and the time from which to read on.
         self._last: int | None = None
         self._position = topic_filter.start
-        self._most_rows = _PAGES[1]
+        self._mean_bytes = _FIRST_BYTES
         self._has_begun = self._has_joined = self._is_stopping = False
         # A message at or after the end time is stored, so all before it are.
         self._end_is_stored = False
+        # The rest of a page, or of what was handed over at once; and what waits after that.
+        self._unsent: deque[Delivery] = deque()
         self._queue: deque[Sequence[Delivery]] = deque()
         self._queued_bytes = 0
         self._overflowed = False
@@ -96,12 +104,17 @@ class Subscription:
 
     def offer(self, deliveries: Sequence[Delivery]) -> None:
         """Queue new messages; too many are dropped, and read from the database later."""
-        self._queued_bytes += sum(len(each.data) for each in deliveries)
-        if self._queued_bytes > _QUEUE_BYTES:
-            self._overflowed = True
-        else:
+        self._queued_bytes += _size(deliveries)
+        self._overflowed = self._overflowed or self._queued_bytes > min(_QUEUE_BYTES, self._share())
+        if not self._overflowed:
             self._queue.append(deliveries)
         self._wakeup.set()
+
+    def release(self) -> None:
+        """Drop what waits for a client that reads nothing; it is read from the database later."""
+        self._unsent.clear()
+        self._queue.clear()
+        self._overflowed = True
 
     # STORED MESSAGES
 
@@ -111,18 +124,17 @@ class Subscription:
         while True:
             self._clear_queue()
             page = await self._page()
-            for each in page.deliveries:
-                if self._last is not None and each.sequence_number > self._last + 1:
-                    break
-                if await self._send(each):
+            self._unsent = page.deliveries
+            while self._unsent and not self._is_missing_before(self._unsent[0]):
+                if await self._send(self._unsent.popleft()):
                     return True
                 missing_since = None
-            else:
-                if page.is_last:
+            if not self._unsent:
+                if page.is_last and not self._overflowed:
                     return page.has_ended
                 continue
-            # Until then a short page does.
-            self._most_rows = _PAGES[0]
+            # Until they are there a short page does.
+            self._mean_bytes = _PAGE_BYTES
             missing_since = missing_since or time.monotonic()
             if time.monotonic() - missing_since > _MISSING_SECONDS:
                 raise CallError(StatusCode.UNAVAILABLE, _MISSING)
@@ -150,7 +162,9 @@ class Subscription:
         """
         has_ended = self._has_ended()
         remaining = _PAGES[-1] if self._left is None else self._left
-        limit = next(size for size in _PAGES if size >= min(remaining, self._most_rows))
+        most = min(_PAGE_BYTES, self._share()) // self._mean_bytes
+        most_rows = max((size for size in _PAGES if size <= most), default=_PAGES[0])
+        limit = next(size for size in _PAGES if size >= min(remaining, most_rows))
         rows = self._rows(limit)
         if len(rows) < min(limit, remaining) and not (self._has_joined or has_ended):
             newest = queries.newest_message(self.topic_id)
@@ -160,10 +174,9 @@ class Subscription:
                 self._follower.join(self, newest)
                 self._has_joined = True
             rows = self._rows(limit)
-        deliveries = [delivery(row) for row in rows]
+        deliveries = deque(delivery(row) for row in rows)
         if deliveries:
-            mean = sum(len(each.data) for each in deliveries) / len(deliveries)
-            self._most_rows = max((size for size in _PAGES if size * mean <= _PAGE_BYTES), default=_PAGES[0])
+            self._mean_bytes = _size(deliveries) // len(deliveries)
         is_last = len(rows) < limit and (self._has_joined or has_ended)
         return _Page(deliveries, is_last, has_ended)
 
@@ -187,15 +200,18 @@ class Subscription:
             self._check()
             while self._queue:
                 deliveries = self._queue.popleft()
-                self._queued_bytes -= sum(len(each.data) for each in deliveries)
-                for each in deliveries:
+                self._queued_bytes -= _size(deliveries)
+                self._unsent = deque(deliveries)
+                del deliveries
+                while self._unsent:
+                    each = self._unsent.popleft()
                     if self._end is not None and each.consensus_timestamp >= self._end:
                         self._end_is_stored = True
                         return False
                     if self._last is None:
                         if each.consensus_timestamp < self._start:
                             continue
-                    elif each.sequence_number > self._last + 1:
+                    elif self._is_missing_before(each):
                         return False
                     if await self._send(each, is_new=True):
                         return True
@@ -225,6 +241,14 @@ class Subscription:
         self._left -= 1
         return self._left == 0
 
+    def _is_missing_before(self, each: Delivery) -> bool:
+        """Return whether a message is not the next one."""
+        return self._last is not None and each.sequence_number > self._last + 1
+
+    def _share(self) -> int:
+        """Return the part of the shared memory that a subscription may have."""
+        return _SHARED_BYTES // max(self._count(), 1)
+
     def _has_ended(self) -> bool:
         """Return whether nothing more is expected before the end time."""
         if self._end is None:
@@ -234,3 +258,8 @@ class Subscription:
     def _check(self) -> None:
         if self._is_stopping:
             raise CallError(StatusCode.UNAVAILABLE, _SHUTDOWN)
+
+
+def _size(deliveries: Collection[Delivery]) -> int:
+    """Return the bytes that messages take in memory."""
+    return sum(len(each.data) for each in deliveries) + _OVERHEAD_BYTES * len(deliveries)

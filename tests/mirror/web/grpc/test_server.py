@@ -1,6 +1,8 @@
 """The gRPC server itself: its services, limits, outages, metrics and log."""
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,10 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.metrics import grpc as metrics
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, credentials, subscription
-from tests.grpc_client import NETWORK, SUBSCRIBE, TOPIC, TOPICS, Client
+from mirror.web.grpc import server as grpc_server
+from tests.grpc_client import GET_NODES, NETWORK, SUBSCRIBE, TOPIC, TOPICS, Client, Stream, topic_query
+from tests.http2 import Http2Connection
+from tests.linux import linux_only
 from tests.logs import events
 from tests.mirror.web.grpc.serving import Served, add, served, topic
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -113,6 +118,125 @@ def test_a_client_with_too_many_calls_is_refused_unless_it_is_exempt(
         assert refused in [ask("192.0.2.1") for _ in range(10)]
         assert ask("192.0.2.2") != refused
         assert refused not in [ask("192.0.2.7") for _ in range(10)]
+        client.channel.close()
+
+
+def test_a_client_has_a_share_of_the_calls_unless_it_is_exempt(
+    settings_of: Callable[..., None], transactional_db: None
+) -> None:
+    settings_of(
+        {
+            "grpc.maxCallsPerClient": 2,
+            "grpc.netty.maxConcurrentCallsPerConnection": 100,
+            "grpc.rateLimit.exempt": ("192.0.2.7",),
+            "web.trustedProxies": ("127.0.0.1",),
+        }
+    )
+    refused = ("RESOURCE_EXHAUSTED", "A client may have 2 calls at a time. Please retry later")
+    topic(1)
+    with served() as server:
+        client = Client(server.port)
+
+        def call(address: str, method: str = SUBSCRIBE, request: bytes = topic_query()) -> Stream:
+            headers = [("x-forwarded-for", address)]
+            return client.call(method, request, hapi.ConsensusTopicResponse, metadata=headers)
+
+        first = [call("2001:db8::1"), call("2001:db8::2")]
+        for stream in first:
+            stream.has(1)
+        assert call("2001:db8::3").ended() == refused
+        assert call("2001:db8::4", GET_NODES, b"").ended() == refused
+        assert call("2001:db8::5", "/grpc.health.v1.Health/Watch", b"").ended() == refused
+        reflection_method = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+        assert call("2001:db8::5", reflection_method, b"").ended() == refused
+        for address in ("2001:db8:0:1::1", "192.0.2.1", "192.0.2.2", *["192.0.2.7"] * 4):
+            call(address).has(1)
+        first[0].call.cancel()
+        wait_until(lambda: server.open == 8)
+        call("2001:db8::6").has(1)
+        client.channel.close()
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look often after clients that read nothing, and have them stalled soon."""
+    for name in ("_WATCH_SECONDS", "_RELEASE_SECONDS", "_STALLED_SECONDS"):
+        monkeypatch.setattr(grpc_server, name, 0.1)
+
+
+def unread(client: Client, server: Served) -> Any:
+    """Subscribe to a long topic, read its first message only, and return the call once it has stalled."""
+    topic(*range(1, 251), message=b"x" * 6_000)
+    call = client.channel.unary_stream(SUBSCRIBE)(topic_query())
+    assert numbers([next(call)]) == [1]
+    wait_until(lambda: any(each.stalled_seconds > 0.1 for each in server.server._subscriptions.values()))
+    return call
+
+
+def numbers(answers: Iterable[bytes]) -> list[int]:
+    return [hapi.ConsensusTopicResponse.FromString(data).sequenceNumber for data in answers]
+
+
+@pytest.mark.usefixtures("quickly", "transactional_db")
+@pytest.mark.parametrize("is_full", [True, False], ids=["full", "timeout"])
+def test_a_client_that_reads_nothing_loses_its_subscription(
+    settings_of: Callable[..., None], is_full: bool
+) -> None:
+    settings_of({"grpc.maxSubscriptions": 1} if is_full else {"grpc.sendTimeout": 0.2})
+    with served() as server:
+        stalled, other = Client(server.port), Client(server.port)
+        call = unread(stalled, server)
+        if is_full:
+            assert other.subscribe(limit=1).ended() == OK
+        wait_until(lambda: not server.open)
+
+        got = list[int]()
+        with pytest.raises(grpc.RpcError):
+            for data in call:
+                got += numbers([data])
+
+        assert got == list(range(2, len(got) + 2))
+        assert call.code().name == ("RESOURCE_EXHAUSTED" if is_full else "UNAVAILABLE")
+        assert call.details().startswith("No message has been read for ")
+        stalled.channel.close()
+        other.channel.close()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_messages_of_a_client_that_reads_nothing_are_left_in_the_database(
+    server: Served, client: Client
+) -> None:
+    call = unread(client, server)
+    (subscription,) = server.server._subscriptions
+    wait_until(lambda: subscription._overflowed)
+    assert (len(subscription._unsent), len(subscription._queue)) == (0, 0)
+    add(251)
+    reading = (numbers([data])[0] for data in call)
+    assert list(itertools.islice(reading, 250)) == list(range(2, 252))
+    call.cancel()
+
+
+@linux_only
+def test_connections_are_limited_altogether_and_of_each_address(
+    settings_of: Callable[..., None], transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grpc_server, "_WATCH_SECONDS", 0.1)
+    settings_of({"grpc.maxConnections": 15})
+    topic(1)
+    with served() as server, ExitStack() as stack:
+
+        def connect(address: str, count: int) -> list[Http2Connection]:
+            return [stack.enter_context(Http2Connection(server.port, address)) for _ in range(count)]
+
+        # A client may have 10.
+        many = connect("127.0.0.66", 13)
+        wait_until(lambda: sum(each.drain() for each in many) >= 3)
+        few = connect("127.0.0.67", 4)
+        client = Client(server.port)
+        assert client.subscribe(limit=1).ended() == OK
+        beyond = connect("127.0.0.68", 1)
+        wait_until(lambda: beyond[0].drain())
+        assert not any(each.drain() for each in few)
         client.channel.close()
 
 
