@@ -30,7 +30,8 @@ def attack(target: Target) -> Outcome:
                     connection.call(SUBSCRIBE, topic_query(_TOPIC))
         client = Client(target.grpc_port)
         stack.callback(client.channel.close)
-        statuses, until = [], time.monotonic() + target.seconds
+        statuses: list[tuple[str, str]] = []
+        until = time.monotonic() + target.seconds
         # While the server accepts the attacker's calls, it may have a place for others.
         while time.monotonic() < until or len(statuses) < _ATTEMPTS:
             statuses.append(client.subscribe(_TOPIC, limit=1).ended())
