@@ -40,6 +40,8 @@ from mirror.web.requests.ready_threads import IDLE_SECONDS
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
 _BACKLOG = 4096
+# Of a connection: the most of its headers, and of what it sends beside one answer.
+_CONNECTION_BYTES = 1 << 16
 # The loader has priority: a node under full load must not fall behind the stream.
 _NICENESS = 5
 # The priority of what a process does first when it ends.
@@ -142,7 +144,7 @@ def listen(listening: socket.socket) -> None:
 
 def serve(listening: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT, in a process that ends with its parent."""
-    from granian.constants import Interfaces
+    from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
@@ -158,13 +160,16 @@ def serve(listening: socket.socket) -> None:
         process_name=process_table.title("web server"),
         backlog=_BACKLOG,
         interface=Interfaces.WSGI,
+        # By HTTP/2, a client could request any number of answers at once and take none.
+        http=HTTPModes.http1,
         workers=config.value("web.workers"),
         # Most of them rest, or wait for bodies: see `mirror.web.requests.ready_threads`.
         blocking_threads=config.value("web.threads") + 1 + MAX_READERS,
         blocking_threads_idle_timeout=IDLE_SECONDS,
         websockets=False,
         http1_settings=HTTP1Settings(
-            header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000)
+            header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000),
+            max_buffer_size=_CONNECTION_BYTES,
         ),
         log_level=LogLevels(logging.getLevelName(logging.getLogger("_granian").getEffectiveLevel()).lower()),
         log_dictconfig=_LOGGING,

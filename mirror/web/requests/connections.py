@@ -8,7 +8,7 @@ import socket
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,14 +20,17 @@ from mirror.core.processes import operating_system
 
 log = logs.logger("mirror.web")
 
-# Of tcp_info: the state, the milliseconds since data was sent and since data was received, and how many
-# segments were received and sent, 0 by a kernel that does not count.
-_INFO = struct.Struct("=B43xI4xI96xII")
+# Of tcp_info: the state, the milliseconds since data was sent and since data was received, the bytes that
+# are not sent yet, and how many segments with data were received and sent, 0 by a kernel that does not count.
+_INFO = struct.Struct("=B43xI4xI88xI4xII")
 _CLOSE_WAIT = 8
 _CHECK_SECONDS, _LONG_SECONDS, _CHECKS = 0.1, 0.15, 4
 # Kernel and process note the time one after the other; requests are taken over one by one, and a busy process
 # takes a while.
 _TOLERANCE_SECONDS, _LATE_SECONDS = 0.1, 0.25
+# A look at all connections is followed by a pause of so many times what it took: a check takes at most a
+# twentieth of a processor, however many connections there are.
+_PAUSES = 20
 
 
 class Connection(NamedTuple):
@@ -35,91 +38,112 @@ class Connection(NamedTuple):
 
     client: str
     port: int
+    descriptor: int
     sent: float
     received: float
     state: int = 0
+    unsent_bytes: int = 0
     segments_received: int = 0
     segments_sent: int = 0
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that has come by it is answered."""
+        return self.segments_sent > 0 and self.received <= self.sent and not self.unsent_bytes
 
-def connections() -> Iterator[tuple[socket.socket, Connection]]:
-    """Yield the connections that the kernel shows, each with its socket, valid until the next one."""
+    def close(self) -> int:
+        """Close it, unless its descriptor is another one's by now; return how many are closed."""
+        # A duplicate stays this connection even if granian closes it meanwhile.
+        with suppress(OSError), socket.fromfd(self.descriptor, socket.AF_INET, socket.SOCK_STREAM) as each:
+            if _peer(each) == (self.client, self.port):
+                each.shutdown(socket.SHUT_RDWR)
+                return 1
+        return 0
+
+
+def connections() -> list[Connection]:
+    """Return the connections of clients that the kernel shows."""
     port = config.value("web.port")
+    found = []
     for descriptor in list(Path("/dev/fd").iterdir()):
-        try:
+        with suppress(OSError):
             each = socket.socket(fileno=int(descriptor.name))
-        except OSError:
-            continue
-        try:
-            is_tcp = each.family in (socket.AF_INET, socket.AF_INET6) and each.type == socket.SOCK_STREAM
-            if is_tcp and each.getsockname()[1] == port and (connection := _connection(each)):
-                yield each, connection
-        except OSError:
-            # The socket listens, or is no longer connected.
-            continue
-        finally:
-            each.detach()
+            # The socket may listen, or be no longer connected.
+            try:
+                is_tcp = each.family in (socket.AF_INET, socket.AF_INET6) and each.type == socket.SOCK_STREAM
+                if is_tcp and each.getsockname()[1] == port and (connection := _connection(each)):
+                    found.append(connection)
+            finally:
+                each.detach()
+    return found
 
 
 def _connection(each: socket.socket) -> Connection | None:
-    client, port = each.getpeername()[:2]
+    client, port = _peer(each)
     if (info := operating_system.tcp_info(each, _INFO.size)) is None:
         return None
     now = time.monotonic()
-    state, since_sent, since_received, *segments = _INFO.unpack(info.ljust(_INFO.size, b"\0"))
-    name = client.partition("%")[0]
-    return Connection(name, port, now - since_sent / 1000, now - since_received / 1000, state, *segments)
+    state, since_sent, since_received, *counts = _INFO.unpack(info.ljust(_INFO.size, b"\0"))
+    sent, received = now - since_sent / 1000, now - since_received / 1000
+    return Connection(client, port, each.fileno(), sent, received, state, *counts)
 
 
-def close_stalled(client: str, seconds: float) -> int:
-    """Close the connections of a client on which nothing was sent for so long; return their number.
+def _peer(each: socket.socket) -> tuple[str, int]:
+    client, port = each.getpeername()[:2]
+    return client.partition("%")[0], port
+
+
+def pause(least: float, began: float) -> float:
+    """Return the seconds until a check that has begun at that time is due again."""
+    return max(least, _PAUSES * (time.monotonic() - began))
+
+
+def close_stalled(clients: Container[str], seconds: float) -> Counter[str]:
+    """Close the connections of clients on which nothing was sent for so long; return how many of each.
 
     One of them is the one that stalls. The others rest between two requests, or wait for an answer that
     takes as long.
     """
-    closed = 0
-    for each, connection in connections():
-        if connection.client == client and connection.sent <= time.monotonic() - seconds:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-                closed += 1
+    closed = Counter[str]()
+    for each in connections():
+        if each.client in clients and each.sent <= time.monotonic() - seconds:
+            closed[each.client] += each.close()
     return closed
 
 
 class Headers:
     """Connections by which the beginning of a request has come: closed unless the rest comes in `seconds`.
 
-    Granian waits for the rest as long as for a request on an idle connection. `arrived` returns when the last
-    request of a client that is not answered yet arrived. It may have come by any of the client's connections,
-    so none of those that began to send before then is closed.
+    So are those by which nothing has come since they were opened. Granian waits for the rest as long as for a
+    request on an idle connection. `arrived` returns when the last request of a client that is not answered
+    yet arrived. It may have come by any of the client's connections, so none of those that began to send
+    before then is closed.
     """
 
     def __init__(self, seconds: float, arrived: Callable[[str], float | None]) -> None:
         self._seconds, self._arrived = seconds, arrived
         # Connection -> when it was first seen with data that no answer has followed.
         self._since: dict[tuple[str, int], float] = {}
-        # Their clients send without a request, too.
-        self.of_http2: set[str] = set()
 
     def check(self) -> float:
         """Close those that are late; a repeated check."""
         now, before, closed = time.monotonic(), self._since, Counter[str]()
         self._since = {}
-        for each, connection in connections():
-            client, has_sent = connection.client, connection.segments_sent > 0
-            is_answered = has_sent and connection.received <= connection.sent
-            if client in self.of_http2 or not connection.segments_received or is_answered:
+        for each in connections():
+            if each.segments_sent and each.received <= each.sent:
                 continue
-            key = client, connection.port
+            if not each.segments_received:
+                if now - each.received >= self._seconds:
+                    closed[each.client] += each.close()
+                continue
+            key = each.client, each.port
             since = self._since[key] = before.get(key, now)
-            arrived = self._arrived(client)
+            arrived = self._arrived(each.client)
             if now - since >= self._seconds and (arrived is None or arrived < since - self._seconds):
-                with suppress(OSError):
-                    each.shutdown(socket.SHUT_RDWR)
-                    closed[client] += 1
+                closed[each.client] += each.close()
         for client, number in closed.items():
             log.warning("headers_took_too_long", client=client, connections_closed=number)
-        return self._seconds / _CHECKS
+        return pause(self._seconds / _CHECKS, now)
 
 
 class Disconnections:
@@ -136,12 +160,12 @@ class Disconnections:
 
     def check(self) -> float:
         """End the work for clients that have disconnected; a repeated check."""
-        long = self._scheduler.leases_in_use_for(_LONG_SECONDS)
-        opened = [each for _, each in connections() if each.state != _CLOSE_WAIT] if long else []
+        now, long = time.monotonic(), self._scheduler.leases_in_use_for(_LONG_SECONDS)
+        opened = [each for each in connections() if each.state != _CLOSE_WAIT] if long else []
         ports: dict[Work, set[int]] = {}
         for lease, work in long:
             exchange: Any = work
-            if not _is_only_request(exchange.environment):
+            if not _has_no_body(exchange.environment):
                 continue
             candidates = [each for each in opened if each.client == exchange.client]
             if (before := self._ports.get(work)) is None:
@@ -152,12 +176,12 @@ class Disconnections:
                 if before and not ports[work]:
                     self._scheduler.abandon(lease, work)
         self._ports = ports
-        return _CHECK_SECONDS
+        return pause(_CHECK_SECONDS, now)
 
 
-def _is_only_request(environment: Mapping[str, str]) -> bool:
-    """Return whether nothing else comes by the connection of a request, neither a body nor other requests."""
-    return environment["REQUEST_METHOD"] in ("GET", "HEAD") and environment["SERVER_PROTOCOL"] != "HTTP/2"
+def _has_no_body(environment: Mapping[str, str]) -> bool:
+    """Return whether nothing else comes by the connection of a request until it is answered."""
+    return environment["REQUEST_METHOD"] in ("GET", "HEAD")
 
 
 def candidate_ports(opened: list[Connection], arrived: float) -> set[int]:

@@ -36,6 +36,7 @@ from mirror.web.requests.paths import LIVENESS, is_monitoring_path, is_of_api, n
 from mirror.web.requests.rate_limits import Limiter
 from mirror.web.requests.ready_threads import ReadyThreads
 from mirror.web.requests.request_history import Minutes
+from mirror.web.requests.unread_answers import UnreadAnswers
 
 log = logs.logger("mirror.web")
 
@@ -116,6 +117,7 @@ class Gateway:
         self.readers = Readers(body_seconds)
         self.observer = Observer()
         self.open = OpenExchanges()
+        self.unread = UnreadAnswers(config.value("web.maxUnreadBytes") << 20)
         self.threads = ReadyThreads(ready)
         self.headers = Headers(body_seconds, self.open.last_arrival)
         self._limiter = None if limits is None else Limiter(limits)
@@ -135,8 +137,6 @@ class Gateway:
     def _take(self, protocol: Any, environment: dict[str, Any]) -> None:
         arrived, path = time.monotonic(), environment["PATH_INFO"]
         request_id = self.observer.begin(environment)
-        if environment["SERVER_PROTOCOL"] == "HTTP/2":
-            self.headers.of_http2.add(environment["REMOTE_ADDR"])
         # What every answer to the request has.
         common = [(REQUEST_ID, request_id)]
         refuse = partial(self.refuse, protocol, environment, common=common, arrived=arrived)
@@ -151,6 +151,7 @@ class Gateway:
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
         if is_short and self._at_once is not None and (cached := self._at_once(environment)):
             headers, body = cached
+            self.unread.add(environment["REMOTE_ADDR"], len(body))
             protocol.response_bytes(200, [*headers.items(), *common], body)
             self.observer.end(environment, 200, Times(arrived), len(body))
             return
@@ -325,6 +326,7 @@ class Exchange:
         self.has_answered = self._claim()
         if self.has_answered:
             self._size = len(body)
+            self._gateway.unread.add(self.client, len(body))
             self._protocol.response_bytes(*self._status, body)
 
     def _claim(self) -> bool:

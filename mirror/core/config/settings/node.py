@@ -79,6 +79,9 @@ SETTINGS = (
             "its body, before its connection is closed.", unit="duration", low=1, high=3600),
     Setting("web.stalledTimeout", "30s", "How long a client may stop reading its answer before its "
             "connection is closed.", unit="duration", low=1, high=3600),
+    Setting("web.maxUnreadBytes", 64, "Most memory of a web server process for answers that clients have not "
+            "read. Beyond it, the connections of the client with the most of them are closed, first the ones "
+            "that have taken nothing for longest.", unit="MB", low=1, high=4096),
     Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
     Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and stored "
             "in the data folder.", secret=True),

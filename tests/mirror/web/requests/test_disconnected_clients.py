@@ -6,12 +6,12 @@ from mirror.web.requests.connections import Connection, candidate_ports
 
 ARRIVED = 1000.0
 # It had been open for a while.
-OWN = Connection("192.0.2.1", 5001, ARRIVED - 30, ARRIVED - 0.001)
+OWN = Connection("192.0.2.1", 5001, 0, ARRIVED - 30, ARRIVED - 0.001)
 
 
 def _is_among(own: Connection) -> bool:
     """Return whether its own connection is seen beside one that came at the same time."""
-    other = Connection("192.0.2.1", 5000, ARRIVED - 60, ARRIVED)
+    other = Connection("192.0.2.1", 5000, 0, ARRIVED - 60, ARRIVED)
     return own.port in candidate_ports([other, own], ARRIVED)
 
 
