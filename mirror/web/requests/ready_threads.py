@@ -48,21 +48,22 @@ class ReadyThreads:
         """Have this thread rest, before it returns to granian, if enough others are ready."""
         thread, now = threading.get_ident(), time.monotonic()
         self._busy.pop(thread, None)
-        if self._number and len(self._ready) >= self._number + (thread in self._ready):
-            unused = (each for each, latest in list(self._ready.items()) if latest < now - _REST_SECONDS)
-            replaced = next((each for each in unused if each not in self._busy), thread)
-            self._ready.pop(replaced, None)
-            if replaced == thread:
-                with self._wanted:
-                    self._wanted.wait(_REST_SECONDS)
-                return
-        self._ready[thread] = now
+        # With the lock, so that it does not miss that a ready one is held up.
+        with self._wanted:
+            if self._number and len(self._ready) >= self._number + (thread in self._ready):
+                unused = (each for each, latest in list(self._ready.items()) if latest < now - _REST_SECONDS)
+                replaced = next((each for each in unused if each not in self._busy), thread)
+                self._ready.pop(replaced, None)
+                if replaced == thread and not self._wanted.wait(_REST_SECONDS):
+                    return
+            # It is ready now, so that another takes its place in turn if a slow body holds it up.
+            self._ready[thread] = time.monotonic()
 
     def check(self) -> float:
         """Have others take the place of threads that are held up; a repeated check."""
         latest = time.monotonic() - _LONG_SECONDS
         for thread, began in list(self._busy.items()):
-            if began < latest and self._ready.pop(thread, None) is not None:
-                with self._wanted:
+            with self._wanted:
+                if began < latest and self._ready.pop(thread, None) is not None:
                     self._wanted.notify()
         return _LONG_SECONDS
