@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -46,6 +48,8 @@ class Node:
         self.process: subprocess.Popen[bytes] | None = None
         #: Whose code it runs.
         self.checkout = ROOT
+        #: How many files a process of it may have open; 0 leaves the limit as it is.
+        self.descriptors = 0
 
     @property
     def environment(self) -> dict[str, str]:
@@ -74,6 +78,7 @@ class Node:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                preexec_fn=partial(_limit_descriptors, self.descriptors) if self.descriptors else None,
             )
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -227,6 +232,10 @@ class LiveNode(Node):
             for after, before in zip(blocks, blocks[1:], strict=False)
         )
         return bool(blocks) and follow_each_other
+
+
+def _limit_descriptors(limit: int) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 def is_running(pid: int) -> bool:

@@ -40,6 +40,9 @@ from mirror.web.requests.ready_threads import IDLE_SECONDS
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
 _BACKLOG = 4096
+# The most connections of a worker, and what it needs of its open files for all else: threads, the database,
+# simulations.
+_CONNECTIONS, _OTHER_DESCRIPTORS = 2048, 256
 # Of a connection: the most of its headers, and of what it sends beside one answer.
 _CONNECTION_BYTES = 1 << 16
 # The loader has priority: a node under full load must not fall behind the stream.
@@ -80,8 +83,14 @@ def check_settings() -> None:
     servers.configured()
 
 
-def check_address_space() -> None:
-    """Raise OperatorError if a limit of the address space is below what a web worker needs."""
+def check_process_limits() -> None:
+    """Raise the limit of open files; raise OperatorError if a limit is below what a web worker needs."""
+    if (files_limit := operating_system.raise_descriptor_limit()) < 2 * _OTHER_DESCRIPTORS:
+        raise OperatorError(
+            f"A process may have {files_limit} files open (RLIMIT_NOFILE), and a node needs "
+            f"{2 * _OTHER_DESCRIPTORS}: start it after `ulimit -Hn 65536`, or with LimitNOFILE=65536 in its "
+            "systemd unit."
+        )
     # A thread has a stack of 8 MiB, and glibc reserves 64 MiB for its heap, for up to eight threads a core. A
     # worker took 1.6 GiB on 2 cores, 2.5 with as many heaps as on 4, and 8.4 with as many as on 16.
     needed = int((1.25 + 0.5 * min(operating_system.usable_processors(), 16)) * (1 << 30))
@@ -154,11 +163,14 @@ def serve(listening: socket.socket) -> None:
     signals.end_with_parent()
     files.start_writing("web server")
     static = _static_folders()
+    most_connections = min(_CONNECTIONS, operating_system.raise_descriptor_limit() - _OTHER_DESCRIPTORS)
     server = Server(
         "mirror.wsgi:application",
         listening=listening,
         process_name=process_table.title("web server"),
         backlog=_BACKLOG,
+        # Further ones wait in the backlog.
+        backpressure=most_connections,
         interface=Interfaces.WSGI,
         # By HTTP/2, a client could request any number of answers at once and take none.
         http=HTTPModes.http1,
@@ -182,7 +194,8 @@ def serve(listening: socket.socket) -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
-    application = partial(_application, shared, rate_limits.create_memory(), reading.create_scoreboard())
+    memory = rate_limits.create_memory(), reading.create_scoreboard()
+    application = partial(_application, shared, *memory, most_connections)
     # The workers are copies of this process, and share what it has loaded.
     multiprocessing.set_start_method("fork", force=True)
     _ = get_resolver().url_patterns, gateway
@@ -190,7 +203,9 @@ def serve(listening: socket.socket) -> None:
     server.serve(target_loader=application, wrap_loader=False)
 
 
-def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas: int) -> Callable[..., Any]:
+def _application(
+    shared: Sequence[slow_slot.Files], limits: int | None, replicas: int, most_connections: int
+) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
@@ -210,7 +225,8 @@ def _application(shared: Sequence[slow_slot.Files], limits: int | None, replicas
     # Its processes start, and end before this one.
     pool.pool()
     Finalize(None, pool.stop, exitpriority=_FIRST)
-    return gateway.start(application, [slow_slot.SlowRequestSlot(files) for files in shared], limits)
+    slots = [slow_slot.SlowRequestSlot(each) for each in shared]
+    return gateway.start(application, slots, limits, most_connections)
 
 
 def _static_folders() -> dict[str, Path]:

@@ -91,6 +91,7 @@ def measure(name: str, seconds: float, checkout: Path) -> str:
         settings = {"SVC_MIRROR_GRPC_PORT": str(grpc_port), **getattr(module, "SETTINGS", {})}
         node = LiveNode(Path(folder), **settings)
         node.checkout = checkout
+        node.descriptors = getattr(module, "DESCRIPTORS", 0)
         try:
             node.start(*getattr(module, "COMMAND", ("up", "--live")))
             node.wait_for(lambda: node.last() > 0)

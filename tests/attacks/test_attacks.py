@@ -21,6 +21,7 @@ def test_an_attack_fails(name: str, tmp_path: Path) -> None:
     module = load(name)
     grpc_port = free_port()
     node = LiveNode(tmp_path, SVC_MIRROR_GRPC_PORT=str(grpc_port), **getattr(module, "SETTINGS", {}))
+    node.descriptors = getattr(module, "DESCRIPTORS", 0)
     try:
         node.start(*getattr(module, "COMMAND", ("up", "--live")))
         outcome = module.attack(Target(node, grpc_port, _SECONDS))

@@ -7,6 +7,7 @@ off there: the caller gets None, or nothing happens.
 import ctypes
 import errno
 import os
+import resource
 import socket
 import tempfile
 import threading
@@ -19,6 +20,8 @@ import psutil
 
 _PR_SET_PDEATHSIG = 1
 _PARENT_CHECK_SECONDS = 0.2
+# Some containers allow a billion, over which a few programs loop.
+_MAX_DESCRIPTORS = 65_536
 
 # How likely the kernel ends a process when memory runs out: see proc_pid_oom_score_adj(5).
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
@@ -59,6 +62,23 @@ def allocate(file: int, size: int) -> None:
 def reopened(file: int) -> int:
     """Return another opening of a `memory_file`, which has locks of its own."""
     return os.open(_paths.get(file, f"/proc/self/fd/{file}"), os.O_RDWR)
+
+
+def raise_descriptor_limit() -> int:
+    """Raise how many files this process, and those that it starts, may have open; return the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MAX_DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY:
+        return _MAX_DESCRIPTORS
+    while wanted > soft:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            # macOS names no hard limit, and has one.
+            wanted //= 2
+        else:
+            return wanted
+    return soft
 
 
 def usable_processors() -> int:

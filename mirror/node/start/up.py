@@ -34,7 +34,7 @@ from mirror.core.db.availability import failure
 from mirror.core.db.distribution import distributing
 from mirror.core.logs import Echo
 from mirror.core.metrics import files
-from mirror.core.processes import exits, signals
+from mirror.core.processes import exits, operating_system, signals
 from mirror.demo import run
 from mirror.demo.live import network
 from mirror.node.admin import access
@@ -60,7 +60,7 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 
 def serve(echo: Echo) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
-    web.check_address_space()
+    web.check_process_limits()
     with _stopping(echo), web.bind() as listening:
         web.check_settings()
         production.check()
@@ -76,6 +76,7 @@ def serve_grpc(echo: Echo) -> None:
     """Run the gRPC server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
     if not grpc.is_wanted():
         raise OperatorError("The gRPC API has no port: name one, such as SVC_MIRROR_GRPC_PORT=5600.")
+    operating_system.raise_descriptor_limit()
     with _stopping(echo):
         web.check_settings()
         grpc.check_port()
@@ -93,7 +94,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
     With `sdk` it answers at the ports, too, that SDKs have built in, as the clients of today expect. Errors:
     OperatorError.
     """
-    web.check_address_space()
+    web.check_process_limits()
     if sdk:
         config.set_defaults(_sdk_ports().DEFAULTS)
     has_demo = config.value("network") == run.NETWORK and not follows()

@@ -48,8 +48,9 @@ class Connection(NamedTuple):
 
     @property
     def is_idle(self) -> bool:
-        """Whether all that has come by it is answered."""
-        return self.segments_sent > 0 and self.received <= self.sent and not self.unsent_bytes
+        """Whether all that has come by it is answered, or nothing has come yet."""
+        is_answered = self.segments_sent > 0 and self.received <= self.sent and not self.unsent_bytes
+        return is_answered or not self.segments_received
 
     def close(self) -> int:
         """Close it, unless its descriptor is another one's by now; return how many are closed."""

@@ -27,8 +27,10 @@ from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.core.metrics import http
+from mirror.core.rest.answers.errors import lacks_descriptors
 from mirror.web.requests import refusals
 from mirror.web.requests.bodies import Readers
+from mirror.web.requests.connection_limits import ConnectionLimits
 from mirror.web.requests.connections import Disconnections, Headers
 from mirror.web.requests.expected_cost import ExpectedCost, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
@@ -67,7 +69,7 @@ _ENVIRONMENT = {
 
 
 def start(
-    application: Application, slots: Sequence[SlowRequestSlot], limits: int | None = None
+    application: Application, slots: Sequence[SlowRequestSlot], limits: int | None, most_connections: int
 ) -> Callable[[Any, dict[str, Any]], None]:
     """Return what granian has to call, in a process that takes requests from now on.
 
@@ -86,6 +88,7 @@ def start(
         scheduler.check,
         gateway.threads.check,
         Disconnections(scheduler).check,
+        ConnectionLimits(most_connections).check,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
         partial(unresponsive.probe, gateway.open.older_than),
@@ -278,10 +281,12 @@ class Exchange:
         statements.begin()
         try:
             self._answer()
-        except Exception:
-            log.error("unexpected_error", path=self.environment["PATH_INFO"], exc_info=True)
-            self._status = (500, self.common)
-            self._send(b"")
+        except Exception as error:
+            path = self.environment["PATH_INFO"]
+            log.error("unexpected_error", path=path, exc_info=True)
+            status, headers, body = refusals.busy(path) if lacks_descriptors(error) else (500, [], b"")
+            self._status = (status, [*headers, *self.common])
+            self._send(body)
         finally:
             self._gateway.open.discard(self)
         noted = statements.end()

@@ -82,6 +82,9 @@ SETTINGS = (
     Setting("web.maxUnreadBytes", 64, "Most memory of a web server process for answers that clients have not "
             "read. Beyond it, the connections of the client with the most of them are closed, first the ones "
             "that have taken nothing for longest.", unit="MB", low=1, high=4096),
+    Setting("web.maxConnectionsPerClient", 1000, "Connections of a client to each web server process; beyond "
+            "it, the longest idle ones are closed. The addresses of a /64 network of IPv6 are one client; "
+            "web.trustedProxies have no limit.", low=1, high=100_000),
     Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
     Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and stored "
             "in the data folder.", secret=True),

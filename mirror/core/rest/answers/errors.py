@@ -7,6 +7,7 @@ Classic endpoints answer `{"_status":{"messages":[{"message": text}, ...]}}`, on
 failure reaches the client.
 """
 
+import errno
 import sys
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -220,7 +221,12 @@ def to_failure(error: Exception, request: HttpRequest, view: Any = None) -> Fail
         log.error("database_error", method=request.method, path=request.path, exc_info=error)
         return Unavailable()
     log.error("unexpected_error", method=request.method, path=request.path, exc_info=error)
-    return InternalError()
+    return Unavailable() if lacks_descriptors(error) else InternalError()
+
+
+def lacks_descriptors(error: BaseException | None) -> bool:
+    """Return whether an error means that this process, or the machine, has too many files open."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response:
@@ -253,7 +259,7 @@ def unauthorized() -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a failure after the view, such as in a renderer. Django's own log line is discarded."""
     log.error("unexpected_error", method=request.method, path=request.path, exc_info=sys.exception())
-    return page(InternalError())
+    return page(Unavailable() if lacks_descriptors(sys.exception()) else InternalError())
 
 
 def page(failure: Failure) -> HttpResponse:
