@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mirror.core import config, logs
+from mirror.core.config import reverse_proxies
 from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from mirror.core.processes import operating_system
+from mirror.web.requests.rate_limits import client_key
 
 log = logs.logger("mirror.web")
 
@@ -28,6 +30,9 @@ _CHECK_SECONDS, _LONG_SECONDS, _CHECKS = 0.1, 0.15, 4
 # Kernel and process note the time one after the other; requests are taken over one by one, and a busy process
 # takes a while.
 _TOLERANCE_SECONDS, _LATE_SECONDS = 0.1, 0.25
+_LIMITS_SECONDS = 0.5
+# Part of the connections of a process from which on idle ones are closed.
+_NEARLY_ALL = 7 / 8
 # A look at all connections is followed by a pause of so many times what it took: a check takes at most a
 # twentieth of a processor, however many connections there are.
 _PAUSES = 20
@@ -125,16 +130,19 @@ class Headers:
         self._seconds, self._arrived = seconds, arrived
         # Connection -> when it was first seen with data that no answer has followed.
         self._since: dict[tuple[str, int], float] = {}
+        # Whether the kernel has been seen to count segments.
+        self._are_counted = False
 
     def check(self) -> float:
         """Close those that are late; a repeated check."""
         now, before, closed = time.monotonic(), self._since, Counter[str]()
-        self._since = {}
-        for each in connections():
+        self._since, opened = {}, connections()
+        self._are_counted = self._are_counted or any(each.segments_received for each in opened)
+        for each in opened:
             if each.segments_sent and each.received <= each.sent:
                 continue
             if not each.segments_received:
-                if now - each.received >= self._seconds:
+                if self._are_counted and now - each.received >= self._seconds:
                     closed[each.client] += each.close()
                 continue
             key = each.client, each.port
@@ -145,6 +153,39 @@ class Headers:
         for client, number in closed.items():
             log.warning("headers_took_too_long", client=client, connections_closed=number)
         return pause(self._seconds / _CHECKS, now)
+
+
+class ConnectionLimits:
+    """The limits of a process that takes up to `most` connections: beyond them, idle ones are closed.
+
+    A client has at most half of them. Those of a trusted proxy are of many clients.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = int(most * _NEARLY_ALL)
+        self._of_client = min(config.value("web.maxConnectionsPerClient"), most // 2)
+        self._proxies: tuple[str, ...] = config.value(reverse_proxies.SETTING)
+
+    def check(self) -> float:
+        """Close those beyond the limits: first idle ones, the longest idle first; a repeated check."""
+        began = time.monotonic()
+        opened = sorted(connections(), key=lambda each: (not each.is_idle, max(each.sent, each.received)))
+        keys = {client: client_key(client) for client in {each.client for each in opened}}
+        remaining, of_client = len(opened), Counter(keys[each.client] for each in opened)
+        closed = Counter[str]()
+        for each in opened:
+            client = keys[each.client]
+            is_too_many = of_client[client] > self._of_client and not self._is_proxy(each.client)
+            if is_too_many or (remaining > self._most and each.is_idle):
+                closed[each.client] += each.close()
+                of_client[client] -= 1
+                remaining -= 1
+        for name, number in closed.items():
+            log.warning("too_many_connections", client=name, connections_closed=number)
+        return pause(_LIMITS_SECONDS, began)
+
+    def _is_proxy(self, client: str) -> bool:
+        return bool(self._proxies) and reverse_proxies.is_within(client, self._proxies)
 
 
 class Disconnections:

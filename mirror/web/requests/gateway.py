@@ -30,8 +30,7 @@ from mirror.core.metrics import http
 from mirror.core.rest.answers.errors import lacks_descriptors
 from mirror.web.requests import refusals
 from mirror.web.requests.bodies import Readers
-from mirror.web.requests.connection_limits import ConnectionLimits
-from mirror.web.requests.connections import Disconnections, Headers
+from mirror.web.requests.connections import ConnectionLimits, Disconnections, Headers
 from mirror.web.requests.expected_cost import ExpectedCost, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
 from mirror.web.requests.paths import LIVENESS, is_monitoring_path, is_of_api, needs_no_database

@@ -64,6 +64,18 @@ def test_address_space_that_threads_do_not_fit_in_is_refused(command: str, node:
     assert not (node.folder / "none").exists()
 
 
+@pytest.mark.parametrize("command", ["up", "serve"])
+def test_too_few_open_files_are_refused(command: str, node: Node) -> None:
+    node.descriptors = 400
+    node.begin(command, SVC_MIRROR_DATA=str(node.folder / "none"))
+    assert node.ended() == 1
+    assert node.said == (
+        "A process may have 400 files open (RLIMIT_NOFILE), and a node needs 512: start it after "
+        "`ulimit -Hn 65536`, or with LimitNOFILE=65536 in its systemd unit.\n"
+    )
+    assert not (node.folder / "none").exists()
+
+
 def test_database_of_another_encoding_is_refused(database: Callable[..., str], tmp_path: Path) -> None:
     url = database("encoding 'SQL_ASCII' template template0 locale_provider libc locale 'C'")
 

@@ -4,6 +4,7 @@ import io
 import threading
 import time
 from collections.abc import Iterable
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -44,6 +45,32 @@ def test_threads_beyond_the_number_rest_until_one_is_held_up(monkeypatch):
     threads.check()
     resting.join(PATIENCE_SECONDS / 2)
     assert not resting.is_alive()
+
+
+def test_each_thread_that_a_slow_body_holds_up_is_replaced(monkeypatch):
+    monkeypatch.setattr(ready_threads, "_REST_SECONDS", PATIENCE_SECONDS)
+    threads = ReadyThreads(1)
+    woken: SimpleQueue[threading.Thread] = SimpleQueue()
+    body_comes = threading.Event()
+
+    def take_two() -> None:
+        """Answer a request of a burst, and then wait for a body."""
+        threads.begin()
+        threads.end()
+        woken.put(threading.current_thread())
+        threads.begin()
+        body_comes.wait()
+
+    taking = [threading.Thread(target=take_two, daemon=True) for _ in range(4)]
+    for thread in taking:
+        thread.start()
+
+    def all_have_woken() -> bool:
+        threads.check()
+        return woken.qsize() == len(taking)
+
+    wait_until(all_have_woken)
+    body_comes.set()
 
 
 def test_a_thread_that_has_had_no_request_for_long_is_replaced(monkeypatch):

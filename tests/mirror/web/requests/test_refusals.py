@@ -1,20 +1,27 @@
 """Requests that the web server refuses get an error in the form of their endpoint."""
 
+import os
+import resource
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any
 
 import orjson
 import pytest
+from django.db import connection
 
+from mirror import wsgi
+from mirror.core.db.reading.sql import fetch_one
 from mirror.core.metrics import http
 from mirror.web.requests import rate_limits, refusals
 from mirror.web.requests.gateway import Gateway
 from tests.memory import memory_kept_by
 from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.serving import ServingNode, serving_node
 
 __all__ = ["serving_node"]
@@ -191,6 +198,76 @@ def test_an_overdue_request_is_counted_once_and_teaches_nothing(settings_of):
     assert _ask(gateway).answer()[0] == 200
     assert _counted() == before + 1
     assert not gateway._expected._seconds
+
+
+def test_the_work_for_an_overdue_request_is_ended(settings_of, ledger_tables):
+    settings_of({"web.threads": 1})
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def application(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
+        start("200 OK", [])
+        if environment["PATH_INFO"] == BLOCKS:
+            try:
+                fetch_one("select pg_sleep(60)")
+                ended.put(None)
+            except Exception as error:
+                ended.put(error)
+                raise
+        return [b""]
+
+    gateway = Gateway(application, [])
+    protocol = _ask(gateway)
+    (overdue,) = gateway.open
+    ((lease, _),) = wait_until(lambda: gateway.scheduler.leases_in_use_for(0.0))
+    wait_until(lambda: lease.is_reading)
+    assert overdue.end_overdue()
+
+    assert protocol.answer()[0] == 503
+    error = ended.get(timeout=PATIENCE_SECONDS)
+    assert error is not None
+    assert "server closed the connection unexpectedly" in str(error.__context__)
+    # Its lease, with another connection, is for others.
+    assert _ask(gateway, "/api/v1/network/nodes").answer()[0] == 200
+    closed = threading.Event()
+
+    def close() -> None:
+        connection.close()
+        closed.set()
+
+    gateway.scheduler.submit(close)
+    assert closed.wait(PATIENCE_SECONDS)
+
+
+@contextmanager
+def _without_descriptors() -> Iterator[None]:
+    """Have no file opened, nor a connection to the database."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.open(os.devnull, os.O_RDONLY)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("path", [BLOCKS, "/", "/docs/settings", "/favicon.ico", "/admin/login/"])
+def test_a_request_that_finds_no_descriptor_is_asked_to_come_again(path, ledger_tables):
+    gateway = Gateway(wsgi.application, [])
+    with _without_descriptors():
+        status, headers, _ = _ask(gateway, path).answer()
+    assert (status, "retry-after" in headers) == (503, True)
+
+
+def test_an_application_that_finds_no_descriptor_is_busy():
+    def application(environment: dict[str, Any], start: Any) -> Iterable[bytes]:
+        os.open(os.devnull, os.O_RDONLY)
+        return []
+
+    gateway = Gateway(application, [])
+    with _without_descriptors():
+        status, headers, body = _ask(gateway).answer()
+    assert (status, headers["retry-after"], refusals.BUSY.encode() in body) == (503, "1", True)
 
 
 def test_an_answer_that_fails_has_the_id_of_its_request():

@@ -2,40 +2,39 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 from mirror.web.requests.unread_answers import UnreadAnswers
 from tests.linux import linux_only
+from tests.mirror.web.requests.test_connections import FIRST, SECOND, THIRD, Connect, connect
+
+__all__ = ["connect"]
 
 # What the kernel notes of connections.
 pytestmark = linux_only
 
-FIRST, SECOND, READER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-Connect = Callable[[str], socket.socket]
+READER = THIRD
+Unread = Callable[[str], socket.socket]
 
 
 @pytest.fixture
-def unread(settings_of) -> Iterator[Connect]:
-    """Yield a function that returns the server's end of a connection whose client reads nothing."""
-    with ExitStack() as stack:
-        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        settings_of({"web.port": listening.getsockname()[1]})
+def unread(connect: Connect) -> Unread:
+    """Return a function that returns the server's end of a connection whose client reads nothing."""
 
-        def connect(client: str) -> socket.socket:
-            stack.enter_context(socket.create_connection(listening.getsockname(), source_address=(client, 0)))
-            server = stack.enter_context(listening.accept()[0])
-            server.setblocking(False)
-            with suppress(BlockingIOError):
-                while True:
-                    server.send(bytes(1 << 20))
-            # The kernel notes when something was sent in milliseconds.
-            time.sleep(0.01)
-            return server
+    def unread(client: str) -> socket.socket:
+        _, server = connect(client)
+        server.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                server.send(bytes(1 << 20))
+        # The kernel notes when something was sent in milliseconds.
+        time.sleep(0.01)
+        return server
 
-        yield connect
+    return unread
 
 
 def _is_open(server: socket.socket) -> bool:
