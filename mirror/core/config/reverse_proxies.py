@@ -80,7 +80,7 @@ def network(client: str) -> str:
     address = _address(client)
     if isinstance(address, IPv6Address):
         return str(IPv6Network((address, _CLIENT_BITS), strict=False))
-    return client
+    return str(address or client)
 
 
 def scheme(environment: Mapping[str, Any]) -> str | None:

@@ -91,7 +91,9 @@ def test_bodies_beyond_those_that_are_waited_for_are_refused_until_one_has_come(
 
 @linux_only
 @pytest.mark.parametrize(("seconds", "stays"), [(0.0, False), (3600.0, True)])
-def test_connections_of_a_client_whose_body_is_late_are_closed(connect: Connect, seconds: float, stays: bool):
+def test_connections_of_a_client_whose_body_is_late_are_closed(
+    connect: Connect, caplog: pytest.LogCaptureFixture, seconds: float, stays: bool
+) -> None:
     (client, server), other = connect(FIRST), is_answered(connect(SECOND))
     readers = Readers(seconds)
 
@@ -105,6 +107,7 @@ def test_connections_of_a_client_whose_body_is_late_are_closed(connect: Connect,
     readers.check()
 
     assert are_open((client, server), other) == [stays, True]
+    assert ("body_took_too_long" in caplog.text) is not stays
     if stays:
         client.setblocking(True)
         client.sendall(b"body")

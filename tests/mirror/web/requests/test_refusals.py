@@ -12,10 +12,12 @@ from typing import Any
 import orjson
 import pytest
 from django.db import connection
+from django.test import RequestFactory
 
 from mirror import wsgi
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.metrics import http
+from mirror.core.rest.answers import errors
 from mirror.web.requests import rate_limits, refusals
 from mirror.web.requests.gateway import Gateway
 from tests.memory import memory_kept_by
@@ -262,6 +264,13 @@ def test_a_request_that_finds_no_descriptor_is_asked_to_come_again(path, ledger_
     with _without_descriptors():
         status, headers, _ = _ask(gateway, path).answer()
     assert (status, "retry-after" in headers) == (503, True)
+
+
+def test_a_view_that_finds_no_descriptor_is_unavailable():
+    with _without_descriptors(), pytest.raises(OSError, match="Too many open files") as caught:
+        os.open(os.devnull, os.O_RDONLY)
+    failure = errors.to_failure(caught.value, RequestFactory().get(BLOCKS))
+    assert (failure.status, failure.retry_after) == (503, 2)
 
 
 def test_an_application_that_finds_no_descriptor_is_busy():
