@@ -67,9 +67,9 @@ class Readers:
 
     def check(self) -> float:
         """Close the connections of clients whose bodies are late; a repeated check."""
-        now = time.monotonic()
-        late = {client for began, client in list(self._reading.values()) if began < now - self._seconds}
+        began, now = time.thread_time(), time.monotonic()
+        late = {client for since, client in list(self._reading.values()) if since < now - self._seconds}
         closed = connections.close_stalled(late, self._seconds) if late else {}
         for client in late:
             log.warning("body_took_too_long", client=client, connections_closed=closed[client])
-        return connections.pause(_CHECK_SECONDS, now)
+        return connections.pause(_CHECK_SECONDS, began)

@@ -31,8 +31,8 @@ _CHECK_SECONDS, _LONG_SECONDS, _CHECKS = 0.1, 0.15, 4
 # takes a while.
 _TOLERANCE_SECONDS, _LATE_SECONDS = 0.1, 0.25
 _LIMITS_SECONDS = 0.5
-# Part of the connections of a process from which on idle ones are closed.
-_NEARLY_ALL = 7 / 8
+# Beyond this part of the connections of a process, idle ones are closed until that part is left.
+_NEARLY_ALL, _LEFT = 7 / 8, 3 / 4
 # A look at all connections is followed by a pause of so many times what it took: a check takes at most a
 # twentieth of a processor, however many connections there are.
 _PAUSES = 20
@@ -100,8 +100,8 @@ def _peer(each: socket.socket) -> tuple[str, int]:
 
 
 def pause(least: float, began: float) -> float:
-    """Return the seconds until a check that has begun at that time is due again."""
-    return max(least, _PAUSES * (time.monotonic() - began))
+    """Return the seconds until a check is due again that began at this processor time of its thread."""
+    return max(least, _PAUSES * (time.thread_time() - began))
 
 
 def close_stalled(clients: Container[str], seconds: float) -> Counter[str]:
@@ -135,6 +135,7 @@ class Headers:
 
     def check(self) -> float:
         """Close those that are late; a repeated check."""
+        began = time.thread_time()
         now, before, closed = time.monotonic(), self._since, Counter[str]()
         self._since, opened = {}, connections()
         self._are_counted = self._are_counted or any(each.segments_received for each in opened)
@@ -152,7 +153,7 @@ class Headers:
                 closed[each.client] += each.close()
         for client, number in closed.items():
             log.warning("headers_took_too_long", client=client, connections_closed=number)
-        return pause(self._seconds / _CHECKS, now)
+        return pause(self._seconds / _CHECKS, began)
 
 
 class ConnectionLimits:
@@ -162,27 +163,29 @@ class ConnectionLimits:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = int(most * _NEARLY_ALL)
+        self._most, self._left = int(most * _NEARLY_ALL), int(most * _LEFT)
         self._of_client = min(config.value("web.maxConnectionsPerClient"), most // 2)
         self._proxies: tuple[str, ...] = config.value(reverse_proxies.SETTING)
 
     def check(self) -> float:
         """Close those beyond the limits: first idle ones, the longest idle first; a repeated check."""
-        began = time.monotonic()
+        began = time.thread_time()
         opened = sorted(connections(), key=lambda each: (not each.is_idle, max(each.sent, each.received)))
         keys = {client: client_key(client) for client in {each.client for each in opened}}
+        least = self._left if len(opened) > self._most else len(opened)
         remaining, of_client = len(opened), Counter(keys[each.client] for each in opened)
         closed = Counter[str]()
         for each in opened:
             client = keys[each.client]
             is_too_many = of_client[client] > self._of_client and not self._is_proxy(each.client)
-            if is_too_many or (remaining > self._most and each.is_idle):
+            if is_too_many or (remaining > least and each.is_idle):
                 closed[each.client] += each.close()
                 of_client[client] -= 1
                 remaining -= 1
         for name, number in closed.items():
             log.warning("too_many_connections", client=name, connections_closed=number)
-        return pause(_LIMITS_SECONDS, began)
+        # Others may wait in the backlog for the room that this has made.
+        return pause(_CHECK_SECONDS if closed else _LIMITS_SECONDS, began)
 
     def _is_proxy(self, client: str) -> bool:
         return bool(self._proxies) and reverse_proxies.is_within(client, self._proxies)
@@ -202,7 +205,7 @@ class Disconnections:
 
     def check(self) -> float:
         """End the work for clients that have disconnected; a repeated check."""
-        now, long = time.monotonic(), self._scheduler.leases_in_use_for(_LONG_SECONDS)
+        began, long = time.thread_time(), self._scheduler.leases_in_use_for(_LONG_SECONDS)
         opened = [each for each in connections() if each.state != _CLOSE_WAIT] if long else []
         ports: dict[Work, set[int]] = {}
         for lease, work in long:
@@ -218,7 +221,7 @@ class Disconnections:
                 if before and not ports[work]:
                     self._scheduler.abandon(lease, work)
         self._ports = ports
-        return pause(_CHECK_SECONDS, now)
+        return pause(_CHECK_SECONDS, began)
 
 
 def _has_no_body(environment: Mapping[str, str]) -> bool:
