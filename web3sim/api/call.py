@@ -25,9 +25,10 @@ from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.messages import Answer, Call
 from web3sim.calls.overrides import decoded
-from web3sim.limits import buckets, filters, throttle
+from web3sim.limits import buckets, clients, filters, throttle
+from web3sim.limits.clients import Client
 from web3sim.processes import pool
-from web3sim.processes.pool import CallUnavailable
+from web3sim.processes.pool import CallRefused, CallUnavailable
 
 log = logs.logger("mirror.web3")
 
@@ -154,7 +155,8 @@ class ContractCall(SimulationView):
         """
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
-            answer = _answer(parse(read_body(request, _JSON_TYPES, _UNNAMED)), deadline)
+            body = parse(read_body(request, _JSON_TYPES, _UNNAMED))
+            answer = _answer(body, deadline, clients.client(request.META))
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
@@ -185,22 +187,25 @@ def _filters() -> filters.Filters:
     return filters.Filters()
 
 
-def _answer(body: CallBody, deadline: float) -> Answer:
+def _answer(body: CallBody, deadline: float, client: Client) -> Answer:
     """Simulate a call within the limits. Errors: InvalidBody, Throttled, CallUnavailable."""
     shared = buckets.process_buckets()
     # A call beyond the gas limit is refused for that, however little gas is left for others.
     gas = body.gas if body.gas <= config.value("web3.evm.maxGasLimit") else 0
-    throttle.admit(shared, gas)
-    unused = gas
+    throttle.admit(shared, gas, client)
+    unused = throttle.unused(gas, None, False)
     try:
         engine = filters.apply(_filters().current(), body, shared)
         call = _call(body, engine, deadline)
-        unused = throttle.unused(gas, None, False)
-        answer: Answer = pool.pool().run(call, deadline)
+        answer: Answer = pool.pool().run(call, deadline, client)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
         simulation.GAS.add(by=answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
             log.error("call_failed", request=filters.log_text(body))
+    except (throttle.Throttled, InvalidBody, CallRefused):
+        unused = 0
+        throttle.withdraw(shared, gas)
+        raise
     finally:
         throttle.restore(shared, unused)
     return answer

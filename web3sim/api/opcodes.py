@@ -29,9 +29,9 @@ from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int6
 from mirror.core.values.transaction_id import InvalidTransactionId, TransactionId
 from web3sim.api.view import SimulationView, Unsuccessful
 from web3sim.calls.messages import Trace
-from web3sim.limits import buckets, throttle
+from web3sim.limits import buckets, clients, throttle
 from web3sim.processes import pool
-from web3sim.processes.pool import CallUnavailable
+from web3sim.processes.pool import CallRefused, CallUnavailable
 from web3sim.state.database import DatabaseUnavailable, Reading
 
 _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
@@ -178,17 +178,20 @@ class Opcodes(SimulationView):
     def read(self, parameters: OpcodeParameters, name: bytes | TransactionId) -> Any:
         deadline = time.monotonic() + config.value("web3.requestTimeout")
         seconds = config.value("web3.opcode.tracer.timeout")
+        client = clients.client(self.request.META)
         try:
-            throttle.admit_trace(buckets.process_buckets())
+            throttle.admit_trace(buckets.process_buckets(), client)
             flags = parameters.stack, parameters.memory, parameters.storage
             trace = Trace(find(name), *flags, deadline, seconds)
-            answer, chunks = pool.trace_pool().stream(trace, deadline, seconds)
+            answer, chunks = pool.trace_pool().stream(trace, deadline, seconds, client)
         except throttle.Throttled as error:
             simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
         except DatabaseUnavailable:
             raise Unavailable(outage.SENTENCE) from None
         except CallUnavailable as error:
+            if isinstance(error, CallRefused):
+                throttle.withdraw_trace(buckets.process_buckets())
             raise Unavailable(f"Not simulated: {error}") from None
         if chunks is not None:
             return StreamingHttpResponse(chunks, content_type=self.renderer.media_type)

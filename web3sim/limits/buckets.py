@@ -2,15 +2,19 @@
 
 A bucket is refilled continuously and holds what a second brings. Times are those of the machine's monotonic
 clock, which all its processes read alike; in Redis those of the server.
+
+A client may empty a bucket. Only while another client has been refused in the last minute, it has a share:
+once less than half is left, it must also have as much in a bucket of its own, which half the rate fills.
 """
 
 import fcntl
+import math
 import mmap
 import os
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -21,18 +25,33 @@ from django.conf import settings
 from mirror.core import config, logs
 from mirror.core.processes import operating_system
 from mirror.core.rest.cache.circuit_breaker import Circuit
+from web3sim.limits.clients import Client
 
 log = logs.logger("mirror.web3")
 
 Clock = Callable[[], float]
 
 
+#: How long others have a share after a client was refused.
+SHARED_SECONDS = 60
+
+
 class Buckets(Protocol):
-    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
-        """Take tokens from the bucket that `rate` per second fill; False, without change, if it has fewer."""
+    def take(
+        self, name: str, rate: int, tokens: int, client: Client | None = None, advance: int = 0
+    ) -> int | None:
+        """Take tokens from the bucket that `rate` per second fill, and `advance` more if it has them.
+
+        Return how many more, or None, without change, if there are fewer tokens, or fewer for this client.
+        """
+
+    def try_consume(self, name: str, rate: int, tokens: int, client: Client | None = None) -> bool:
+        """Take tokens; False, without change, if there are fewer."""
+        return self.take(name, rate, tokens, client) is not None
 
     def add_tokens(self, name: str, rate: int, tokens: int) -> None:
         """Return tokens that were not used; a full bucket stays full."""
+        self.take(name, rate, -tokens)
 
     def count(self, name: str, limit: int) -> bool:
         """Count one more; False if there were `limit` before."""
@@ -43,10 +62,13 @@ class Buckets(Protocol):
 # Key, what is left or was counted, time of that.
 _RECORD = struct.Struct("<Qdd")
 _RECORDS = 1024
-_SIZE = _RECORD.size * _RECORDS
+# After them the buckets of clients. Each is in one of a few places; where all are others', the one that was
+# written the longest ago makes room.
+_CLIENTS, _PLACES = 4096, 4
+_SIZE = _RECORD.size * (_RECORDS + _CLIENTS)
 
 
-class SharedBuckets:
+class SharedBuckets(Buckets):
     """In a file of a node that its processes map into their memory; without one in this process.
 
     There is room for a thousand names; then all is forgotten, and every bucket full.
@@ -63,11 +85,25 @@ class SharedBuckets:
                 log.warning("throttle_not_shared", path=str(path), reason=error.strerror)
         self._memory = mmap.mmap(-1 if self._file is None else self._file, _SIZE)
 
-    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
-        return self._change_tokens(name, rate, -tokens)
-
-    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
-        self._change_tokens(name, rate, tokens)
+    def take(
+        self, name: str, rate: int, tokens: int, client: Client | None = None, advance: int = 0
+    ) -> int | None:
+        key = _key(name)
+        with self._lock, _Locked(self._file):
+            now = self._clock()
+            offset, exists = self._find_record(key)
+            available = self._available(offset, exists, rate, now)
+            is_enough = available >= tokens
+            if client is not None and available < rate / 2 and self._has_share(name, client, now):
+                is_enough, advance = is_enough and self._take_own(name, client, rate, tokens), 0
+            if not is_enough:
+                if client is not None:
+                    self._record_refusal(name, client, now)
+                return None
+            if available < tokens + advance:
+                advance = 0
+            _RECORD.pack_into(self._memory, offset, key, min(available - tokens - advance, rate), now)
+            return advance
 
     def count(self, name: str, limit: int) -> bool:
         key = _key(name)
@@ -79,21 +115,47 @@ class SharedBuckets:
             _RECORD.pack_into(self._memory, offset, key, counted + 1, 0.0)
             return True
 
-    def _change_tokens(self, name: str, rate: int, change: int) -> bool:
+    def _available(self, offset: int, exists: bool, rate: int, now: float) -> float:
+        _, tokens, at = _RECORD.unpack_from(self._memory, offset)
+        # After a start of the machine its clock begins anew.
+        return float(min(tokens + (now - at) * rate, rate)) if exists and now >= at else float(rate)
+
+    def _take_own(self, name: str, client: Client, rate: int, tokens: int) -> bool:
+        """Take tokens from a client's own bucket; False, without change, if it has fewer."""
+        key, own_rate, now = _key(f"{name}:{client.key}"), math.ceil(rate / 2), self._clock()
+        first = key % _CLIENTS
+        offsets = [(_RECORDS + (first + step) % _CLIENTS) * _RECORD.size for step in range(_PLACES)]
+        records = [(*_RECORD.unpack_from(self._memory, offset), offset) for offset in offsets]
+        # Its own, or else the one that was written the longest ago.
+        stored, _, _, offset = min(records, key=lambda record: (record[0] != key, record[2]))
+        available = self._available(offset, stored == key, own_rate, now)
+        if available < tokens:
+            return False
+        _RECORD.pack_into(self._memory, offset, key, available - tokens, now)
+        return True
+
+    def _has_share(self, name: str, client: Client, now: float) -> bool:
+        """Return whether another client was refused in the last minute."""
+        refused = (self._refusal(name, place) for place in (0, 1))
+        return not client.is_exempt and any(
+            at is not None and 0 <= now - at < SHARED_SECONDS and other != client.key for other, at in refused
+        )
+
+    def _record_refusal(self, name: str, client: Client, now: float) -> None:
+        """Record the refusal of a client beside the last one of another client."""
+        last, at = self._refusal(name, 0)
+        if at is not None and last != client.key:
+            self._store(f"{name}:refused:1", last, at)
+        self._store(f"{name}:refused:0", client.key, now)
+
+    def _refusal(self, name: str, place: int) -> tuple[int, float | None]:
+        offset, exists = self._find_record(_key(f"{name}:refused:{place}"))
+        _, client, at = _RECORD.unpack_from(self._memory, offset)
+        return int(client), at if exists else None
+
+    def _store(self, name: str, value: float, at: float) -> None:
         key = _key(name)
-        with self._lock, _Locked(self._file):
-            offset, exists = self._find_record(key)
-            now, tokens = self._clock(), float(rate)
-            if exists:
-                _, stored, stored_at = _RECORD.unpack_from(self._memory, offset)
-                # After a start of the machine its clock begins anew.
-                if now >= stored_at:
-                    tokens = min(stored + (now - stored_at) * rate, rate)
-            tokens += change
-            if tokens < 0:
-                return False
-            _RECORD.pack_into(self._memory, offset, key, min(tokens, rate), now)
-            return True
+        _RECORD.pack_into(self._memory, self._find_record(key)[0], key, value, at)
 
     def _find_record(self, key: int) -> tuple[int, bool]:
         """Where the record of a key is or is to be, and whether it is there."""
@@ -102,7 +164,7 @@ class SharedBuckets:
             stored = _RECORD.unpack_from(self._memory, offset)[0]
             if stored in (key, 0):
                 return offset, stored == key
-        self._memory[:] = bytes(_SIZE)
+        self._memory[: _RECORD.size * _RECORDS] = bytes(_RECORD.size * _RECORDS)
         return key % _RECORDS * _RECORD.size, False
 
 
@@ -138,20 +200,47 @@ def _key(name: str) -> int:
 
 # REDIS
 
-# The state expires when the bucket would be full again.
-_CHANGE = """
-local rate, by = tonumber(ARGV[1]), tonumber(ARGV[2])
+# As in SharedBuckets. The answer is -1 for a refusal. The state expires when the bucket would be full again.
+_TAKE = """
+local rate, tokens, advance = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local client, exempt, seconds = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
-local found = redis.call('HMGET', KEYS[1], 'left', 'at')
-local left = rate
-if found[1] then left = math.min(rate, found[1] + math.max(0, now - found[2]) * rate) end
-left = left + by
-if left < 0 then return 0 end
-local text = string.format('%.6f', math.min(left, rate))
-redis.call('HSET', KEYS[1], 'left', text, 'at', string.format('%.6f', now))
-redis.call('EXPIRE', KEYS[1], 2)
-return 1
+local function available(key, rate)
+  local found = redis.call('HMGET', key, 'left', 'at')
+  if not found[1] then return rate end
+  return math.min(rate, found[1] + math.max(0, now - found[2]) * rate)
+end
+local function store(key, left)
+  redis.call('HSET', key, 'left', string.format('%.6f', left), 'at', string.format('%.6f', now))
+  redis.call('EXPIRE', key, 2)
+end
+local left = available(KEYS[1], rate)
+local enough = left >= tokens
+if client ~= '' then
+  local refused = redis.call('HMGET', KEYS[3], 'last', 'at', 'before', 'before_at')
+  local shared = false
+  for place = 1, 3, 2 do
+    local other, at = refused[place], refused[place + 1]
+    if other and other ~= client and now - at < seconds then shared = exempt == '0' end
+  end
+  if shared and left < rate / 2 then
+    local own = available(KEYS[2], math.ceil(rate / 2))
+    advance, enough = 0, enough and own >= tokens
+    if enough then store(KEYS[2], own - tokens) end
+  end
+  if not enough then
+    if refused[1] and refused[1] ~= client then
+      redis.call('HSET', KEYS[3], 'before', refused[1], 'before_at', refused[2])
+    end
+    redis.call('HSET', KEYS[3], 'last', client, 'at', string.format('%.6f', now))
+    redis.call('EXPIRE', KEYS[3], seconds)
+  end
+end
+if not enough then return -1 end
+if left < tokens + advance then advance = 0 end
+store(KEYS[1], math.min(left - tokens - advance, rate))
+return advance
 """
 _COUNT = """
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then return 0 end
@@ -161,37 +250,40 @@ return 1
 """
 
 
-class RedisBuckets:
+class RedisBuckets(Buckets):
     """In a Redis, by a client such as django-redis makes; in `fallback` while that does not work."""
 
     def __init__(self, client: Any, circuit: Circuit, fallback: Buckets, namespace: str) -> None:
         self._circuit, self._fallback, self._namespace = circuit, fallback, namespace
-        self._change, self._count = client.register_script(_CHANGE), client.register_script(_COUNT)
+        self._take, self._count = client.register_script(_TAKE), client.register_script(_COUNT)
 
-    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
-        is_taken = self._run(self._change, name, rate, -tokens)
-        return self._fallback.try_consume(name, rate, tokens) if is_taken is None else is_taken
-
-    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
-        if self._run(self._change, name, rate, tokens) is None:
-            self._fallback.add_tokens(name, rate, tokens)
+    def take(
+        self, name: str, rate: int, tokens: int, client: Client | None = None, advance: int = 0
+    ) -> int | None:
+        key = "" if client is None else str(client.key)
+        is_exempt = int(client is not None and client.is_exempt)
+        names = name, f"{name}:{key}", f"{name}:refused"
+        taken = self._run(self._take, names, rate, tokens, advance, key, is_exempt, SHARED_SECONDS)
+        if taken is None:
+            return self._fallback.take(name, rate, tokens, client, advance)
+        return None if taken < 0 else taken
 
     def count(self, name: str, limit: int) -> bool:
-        counted = self._run(self._count, name, limit)
-        return self._fallback.count(name, limit) if counted is None else counted
+        counted = self._run(self._count, (name,), limit)
+        return self._fallback.count(name, limit) if counted is None else bool(counted)
 
-    def _run(self, script: Any, name: str, *arguments: int) -> bool | None:
+    def _run(self, script: Any, names: Sequence[str], *arguments: int | str) -> int | None:
         """Return the answer of a script; None when Redis does not answer."""
         if not self._circuit.closed():
             return None
         try:
-            answer = script([f"{self._namespace}:{name}"], arguments)
+            answer: int = script([f"{self._namespace}:{name}" for name in names], arguments)
         # A broken server makes its client raise anything.
         except Exception as error:
             self._circuit.record_failure(error)
             return None
         self._circuit.record_success()
-        return bool(answer)
+        return answer
 
 
 # IN ADVANCE
@@ -200,7 +292,7 @@ class RedisBuckets:
 _ADVANCE = 20
 
 
-class AdvanceBuckets:
+class AdvanceBuckets(Buckets):
     """Takes tokens from shared buckets in advance, so that most requests need no access to them.
 
     It takes a twentieth of a second's worth more than it needs, and returns what is beyond twice as much.
@@ -211,28 +303,22 @@ class AdvanceBuckets:
         self._lock = threading.Lock()
         self._reserve: dict[str, int] = {}
 
-    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
-        advance = rate // _ADVANCE
+    def take(
+        self, name: str, rate: int, tokens: int, client: Client | None = None, advance: int = 0
+    ) -> int | None:
+        most = rate // _ADVANCE
         with self._lock:
             remaining = self._reserve.get(name, 0) - tokens
             if remaining < 0:
-                if advance and self._shared.try_consume(name, rate, advance - remaining):
-                    remaining = advance
-                elif self._shared.try_consume(name, rate, -remaining):
-                    remaining = 0
-                else:
-                    return False
+                taken = self._shared.take(name, rate, -remaining, client, most)
+                if taken is None:
+                    return None
+                remaining = taken
+            elif remaining > 2 * most:
+                self._shared.add_tokens(name, rate, remaining - most)
+                remaining = most
             self._reserve[name] = remaining
-            return True
-
-    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
-        advance = rate // _ADVANCE
-        with self._lock:
-            remaining = self._reserve.get(name, 0) + tokens
-            if remaining > 2 * advance:
-                self._shared.add_tokens(name, rate, remaining - advance)
-                remaining = advance
-            self._reserve[name] = remaining
+            return 0
 
     def count(self, name: str, limit: int) -> bool:
         return self._shared.count(name, limit)

@@ -56,6 +56,7 @@ class RequestFilter(NamedTuple):
 def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) -> str | None:
     """Let all filters act on a request; the name of the engine that one of them chose. Errors: Throttled."""
     engine = None
+    taken: list[RequestFilter] = []
     for each in filters:
         if not each.matches(body, buckets):
             continue
@@ -63,13 +64,22 @@ def apply(filters: Sequence[RequestFilter], body: CallBody, buckets: Buckets) ->
             # A warning, so that it is logged by default.
             log.warning("contract_call", filter=each.name, request=log_text(body))
         elif each.action == "REJECT":
+            _return_tokens(taken, buckets)
             raise Throttled(REJECTED)
         elif each.action == "THROTTLE":
             if not buckets.try_consume(f"filter:{each.name}", each.rate, 1):
+                _return_tokens(taken, buckets)
                 raise Throttled(REQUESTS_EXCEEDED)
+            taken.append(each)
         else:
             engine = ENGINES[each.action]
     return engine
+
+
+def _return_tokens(taken: Sequence[RequestFilter], buckets: Buckets) -> None:
+    """Return what a request took from the buckets of filters before another one refused it."""
+    for each in taken:
+        buckets.add_tokens(f"filter:{each.name}", each.rate, 1)
 
 
 def log_text(body: CallBody) -> str:

@@ -1,11 +1,12 @@
 """The throttle of simulation: requests and gas per second, of all processes of the node together.
 
 Gas is counted in units of `web3.throttle.gasUnit`. A call takes its whole gas limit before it runs, and
-returns what it did not use.
+returns what it did not use. A request that is refused, by these limits or before it runs, takes nothing.
 """
 
 from mirror.core import config
 from web3sim.limits.buckets import Buckets
+from web3sim.limits.clients import Client
 
 REQUESTS_EXCEEDED = "Requests per second rate limit exceeded"
 GAS_EXCEEDED = "Gas per second rate limit exceeded."
@@ -17,25 +18,51 @@ class Throttled(Exception):
     """A request is rejected for now; the message says by which limit."""
 
 
-def admit(buckets: Buckets, gas: int) -> None:
+def admit(buckets: Buckets, gas: int, client: Client | None = None) -> None:
     """Let a call of this gas limit pass. Errors: Throttled."""
-    _count_request(buckets)
+    _count_request(buckets, client)
     units = _gas_units(gas)
-    if units and not buckets.try_consume(_GAS, config.value("web3.throttle.gasPerSecond"), units):
+    if units and not buckets.try_consume(_GAS, config.value("web3.throttle.gasPerSecond"), units, client):
+        _return_request(buckets)
         raise Throttled(GAS_EXCEEDED)
 
 
-def admit_trace(buckets: Buckets) -> None:
+def withdraw(buckets: Buckets, gas: int) -> None:
+    """Return what a call took that is refused before it runs."""
+    _return_request(buckets)
+    restore(buckets, gas)
+
+
+def admit_trace(buckets: Buckets, client: Client | None = None) -> None:
     """Let a request for a trace pass, which also counts as a call without gas. Errors: Throttled."""
     rate: int = config.value("web3.throttle.opcodeRequestsPerSecond")
-    if rate and not buckets.try_consume(_TRACES, rate, 1):
+    if rate and not buckets.try_consume(_TRACES, rate, 1, client):
         raise Throttled(REQUESTS_EXCEEDED)
-    _count_request(buckets)
+    try:
+        _count_request(buckets, client)
+    except Throttled:
+        _return_trace(buckets)
+        raise
 
 
-def _count_request(buckets: Buckets) -> None:
-    if not buckets.try_consume(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1):
+def withdraw_trace(buckets: Buckets) -> None:
+    """Return what a request for a trace took that is refused before it runs."""
+    _return_request(buckets)
+    _return_trace(buckets)
+
+
+def _count_request(buckets: Buckets, client: Client | None) -> None:
+    if not buckets.try_consume(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1, client):
         raise Throttled(REQUESTS_EXCEEDED)
+
+
+def _return_request(buckets: Buckets) -> None:
+    buckets.add_tokens(_REQUESTS, config.value("web3.throttle.requestsPerSecond"), 1)
+
+
+def _return_trace(buckets: Buckets) -> None:
+    if rate := config.value("web3.throttle.opcodeRequestsPerSecond"):
+        buckets.add_tokens(_TRACES, rate, 1)
 
 
 def restore(buckets: Buckets, gas: int) -> None:

@@ -8,7 +8,6 @@ so that other requests are as fast as without them.
 import selectors
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -21,14 +20,17 @@ from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.calls import messages
-from web3sim.processes.starter import CHECK_SECONDS, CallUnavailable, Starter, WorkerProcess
+from web3sim.limits.clients import Client
+from web3sim.processes.queue import Queue, WaitingCall
+from web3sim.processes.starter import CHECK_SECONDS, CallRefused, CallUnavailable, Starter, WorkerProcess
 
-__all__ = ["Chunks", "Pool", "CallUnavailable", "pool", "stop", "trace_pool"]
+__all__ = ["CallRefused", "CallUnavailable", "Chunks", "Pool", "pool", "stop", "trace_pool"]
 
 log = logs.logger("mirror.web3")
 
 # The pause after a process that could not be started.
 _RETRY_SECONDS = 1.0
+_UNKNOWN_CLIENT = Client(0)
 # Threads of each pool that give up their connection lease while they wait.
 _MAX_WITHOUT_LEASE = 32
 
@@ -42,39 +44,40 @@ class Pool:
     def __init__(
         self, size: int, max_queue: int, starter: Starter | None = None, name: str = "calls"
     ) -> None:
-        self._size, self._max_queue, self._name = size, max_queue, name
+        self._size, self._name = size, name
         self._starter = starter or Starter()
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
-        self._busy: set[WorkerProcess] = set()
+        self._busy: dict[WorkerProcess, Client] = {}
         # Why the last one could not be started.
         self._failure = ""
         self._closed = threading.Event()
         self._without_lease = threading.BoundedSemaphore(_MAX_WITHOUT_LEASE)
-        # A condition for each waiting thread, in order of arrival.
-        self._waiting: deque[threading.Condition] = deque()
+        self._waiting = Queue(size, max_queue, self._busy)
         # The first process ends with the thread that has started it.
         self._supervisor = threading.Thread(target=self._fill, daemon=True)
         self._supervisor.start()
 
-    def run(self, request: Any, deadline: float) -> Any:
+    def run(self, request: Any, deadline: float, client: Client = _UNKNOWN_CLIENT) -> Any:
         """Return the answer of `calls.call.answer` before a time of `time.monotonic`.
 
         Errors: CallUnavailable.
         """
         with self._lease_released(), self._timed():
-            worker, answer, is_last = self._send(request, deadline)
+            worker, answer, is_last = self._send(request, deadline, client)
             # Before this thread waits for its lease, whose holder may wait for a process.
             self.release(worker, usable=not is_last)
         return answer
 
-    def stream(self, request: Any, deadline: float, seconds: float) -> "tuple[Any, Chunks | None]":
+    def stream(
+        self, request: Any, deadline: float, seconds: float, client: Client = _UNKNOWN_CLIENT
+    ) -> "tuple[Any, Chunks | None]":
         """Return the answer, or if it is long its chunks, which may take `seconds`.
 
         The chunks must be read to their end, or closed. Errors: CallUnavailable.
         """
         with self._lease_released(), self._timed():
-            worker, answer, is_last = self._send(request, deadline)
+            worker, answer, is_last = self._send(request, deadline, client)
             if answer is not None:
                 self.release(worker, usable=not is_last)
         if answer is None:
@@ -105,11 +108,11 @@ class Pool:
         finally:
             simulation.SECONDS.observe(time.perf_counter() - started_at, self._name, outcome)
 
-    def _send(self, request: Any, deadline: float) -> tuple[WorkerProcess, Any, bool]:
+    def _send(self, request: Any, deadline: float, client: Client) -> tuple[WorkerProcess, Any, bool]:
         """Return a process, which must be released, its answer, and whether that is its last."""
         requirement = block_requirement.current()
         while time.monotonic() < deadline:
-            worker, delay = self._acquire(deadline)
+            worker, delay = self._acquire(deadline, client)
             answered = False
             try:
                 deadline, request = deadline + delay, request._replace(deadline=request.deadline + delay)
@@ -129,7 +132,7 @@ class Pool:
             finally:
                 if not answered:
                     self.release(worker, usable=False)
-        raise CallUnavailable("no process lived long enough")
+        raise CallRefused("no process lived long enough")
 
     def _fill(self) -> None:
         """Start processes until there are enough, and another for each that ends, until this is closed."""
@@ -181,56 +184,53 @@ class Pool:
             simulation.WORKERS.read_from(count, self._name, state)
         simulation.WAITING.read_from(lambda: len(self._waiting), self._name)
 
-    def _acquire(self, deadline: float) -> tuple[WorkerProcess, float]:
+    def _acquire(self, deadline: float, client: Client) -> tuple[WorkerProcess, float]:
         """Return a process, and for how many seconds of the wait one was starting, which do not count."""
         with self._lock:
-            # First come, first served: otherwise a thread could wait for ever.
-            delay = self._wait(deadline) if self._waiting or not self._idle else 0.0
+            delay = self._wait(deadline, client)
             worker = self._idle.pop()
             worker.begin()
-            self._busy.add(worker)
+            self._busy[worker] = client
             self._wake_next()
         return worker, delay
 
     def _wake_next(self) -> None:
-        if self._waiting and self._idle:
-            self._waiting[0].notify()
+        if self._idle and (call := self._waiting.next()):
+            call.ready.notify()
 
-    def _wait(self, deadline: float) -> float:
-        """Wait for a process; return `_acquire`'s seconds. Errors: CallUnavailable, ServerUnresponsive."""
-        lease = threading.Condition(self._lock)
-        self._waiting.append(lease)
-        delay = 0.0
+    def _wait(self, deadline: float, client: Client) -> float:
+        """Wait for a process; return `_acquire`'s seconds. Errors: CallRefused, ServerUnresponsive."""
+        call = WaitingCall(client, self._lock)
+        self._waiting.add(call)
+        delay, is_served = 0.0, False
         try:
-            while self._waiting[0] is not lease or not self._idle:
+            while not self._idle or self._waiting.next() is not call:
                 started_at = time.monotonic()
                 is_starting = len(self._idle) + len(self._busy) < self._size
-                lease.wait(self._wait_seconds(lease, deadline + delay))
+                call.ready.wait(self._wait_seconds(call, deadline + delay))
                 if is_starting:
                     delay += time.monotonic() - started_at
-        except (CallUnavailable, unresponsive.ServerUnresponsive):
-            self._waiting.remove(lease)
-            self._wake_next()
-            raise
-        self._waiting.popleft()
+            is_served = True
+        finally:
+            self._waiting.remove(call, is_served=is_served)
+            if not is_served:
+                self._wake_next()
         return delay
 
-    def _wait_seconds(self, lease: threading.Condition, deadline: float) -> float:
-        """Return the seconds until the next check. Errors: CallUnavailable, ServerUnresponsive."""
+    def _wait_seconds(self, call: WaitingCall, deadline: float) -> float:
+        """Return the seconds until the next check. Errors: CallRefused, ServerUnresponsive."""
         if not sql.reads_replicas():
             unresponsive.check()
+        if self._closed.is_set():
+            raise CallRefused("the node stops")
         if self._failure and not (self._idle or self._busy):
-            raise CallUnavailable(self._failure)
+            raise CallRefused(self._failure)
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            raise CallUnavailable("no process was free in time")
+            raise CallRefused("no process was free in time")
         # Most of them would not be served in time.
-        if (
-            self._waiting.index(lease) >= self._max_queue
-            and len(self._busy) >= self._size
-            and all(worker.is_long for worker in self._busy)
-        ):
-            raise CallUnavailable("all processes are busy with long calls")
+        if self._waiting.is_beyond(call):
+            raise CallRefused("all processes are busy with long calls")
         return min(remaining, CHECK_SECONDS)
 
     def release(self, worker: WorkerProcess, *, usable: bool) -> None:
@@ -238,7 +238,7 @@ class Pool:
         if not usable:
             worker.close()
         with self._lock:
-            self._busy.discard(worker)
+            self._busy.pop(worker, None)
             if usable:
                 self._idle.append(worker)
             self._wake_next()

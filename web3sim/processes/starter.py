@@ -49,6 +49,10 @@ class CallUnavailable(Exception):
     """A call without an answer: no process was free in time, or its process was killed or died."""
 
 
+class CallRefused(CallUnavailable):
+    """A call that no process has begun."""
+
+
 class WorkerProcess:
     """One process, as its web server process sees it; the other side of `end` is closed when it ends."""
 

@@ -10,6 +10,7 @@ from mirror.core import logs
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.logs import events
+from tests.waiting import PATIENCE_SECONDS
 from tests.web3sim.engine.world import LONG_PRECOMPILES, RETURN_TOP, code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
 from web3sim.api import call
@@ -178,6 +179,34 @@ def test_requests_beyond_the_limit_are_refused(client, settings_of):
     settings_of({"web3.throttle.requestsPerSecond": 1})
     answer = [post(client, call_), post(client, call_)][-1]
     assert problems(answer) == [("Too Many Requests", "Requests per second rate limit exceeded", "")]
+
+
+def test_a_refused_call_takes_no_request(client, settings_of):
+    settings_of({"web3.throttle.requestsPerSecond": 1, "web3.throttle.gasPerSecond": 50_000})
+    call_ = {"to": hex_address(CALLER), "gas": 30_000}
+    ContractCallFilter.objects.create(name="no", action="REJECT", conditions="DATA EQUALS 0x77")
+    try:
+        assert post(client, {**call_, "gas": 60_000}).status == 429
+        assert post(client, {**call_, "data": "0x1"}).status == 400
+        assert post(client, {**call_, "data": "0x77"}).status == 429
+        assert post(client, call_).status == 200
+    finally:
+        ContractCallFilter.objects.all().delete()
+
+
+def test_a_call_that_no_process_has_begun_takes_no_request_and_no_gas(client, settings_of):
+    settings_of(
+        {
+            "web3.requestTimeout": 0,
+            "web3.throttle.requestsPerSecond": 1,
+            "web3.throttle.gasPerSecond": 50_000,
+            "web3.throttle.gasLimitRefundPercent": 0,
+        }
+    )
+    call_ = {"to": hex_address(CALLER), "gas": 50_000}
+    assert [post(client, call_).status for _ in range(3)] == [503] * 3
+    settings_of({"web3.requestTimeout": PATIENCE_SECONDS})
+    assert post(client, call_).status == 200
 
 
 def test_gas_that_was_not_used_is_given_back(client, settings_of):

@@ -13,6 +13,7 @@ from tests.redis_server import running
 from tests.waiting import wait_until
 from web3sim.limits import buckets
 from web3sim.limits.buckets import AdvanceBuckets, Buckets, RedisBuckets, SharedBuckets
+from web3sim.limits.clients import Client
 
 
 class Clock:
@@ -31,7 +32,7 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture
 def still_redis(redis_socket: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A Redis without buckets, whose time does not pass."""
-    monkeypatch.setattr(buckets, "_CHANGE", buckets._CHANGE.replace("redis.call('TIME')", "{1000, 0}"))
+    monkeypatch.setattr(buckets, "_TAKE", buckets._TAKE.replace("redis.call('TIME')", "{1000, 0}"))
     redis.Redis(unix_socket_path=str(redis_socket)).flushall()
     return redis_socket
 
@@ -92,6 +93,89 @@ def test_threads_never_take_more_than_there_is(shared):
     for thread in threads:
         thread.join()
     assert sum(taken) == 40
+
+
+# SHARES
+
+ONE, OTHER, EXEMPT = Client(1), Client(2), Client(3, is_exempt=True)
+
+
+def test_a_single_client_may_empty_a_bucket(shared):
+    assert shared.try_consume("gas", 100, 100, ONE)
+    assert not shared.try_consume("gas", 100, 1, ONE)
+    shared.add_tokens("gas", 100, 100)
+    assert sum(shared.try_consume("gas", 100, 10, ONE) for _ in range(20)) == 10
+
+
+def test_half_a_bucket_is_left_to_a_client_that_was_refused(shared):
+    assert shared.try_consume("gas", 100, 100, ONE)
+    assert not shared.try_consume("gas", 100, 1, OTHER)
+    # One is refused last: that does not make it the only one.
+    assert not shared.try_consume("gas", 100, 1, ONE)
+    shared.add_tokens("gas", 100, 49)
+    assert sum(shared.try_consume("gas", 100, 1, ONE) for _ in range(49)) == 49
+    shared.add_tokens("gas", 100, 49)
+    # Its own bucket held fifty.
+    assert sum(shared.try_consume("gas", 100, 1, ONE) for _ in range(49)) == 1
+    assert sum(shared.try_consume("gas", 100, 1, OTHER) for _ in range(49)) == 48
+
+
+def test_more_than_half_a_bucket_is_for_all(shared):
+    assert not shared.try_consume("gas", 100, 101, OTHER)
+    # More than a share, as the only call.
+    assert shared.try_consume("gas", 100, 60, ONE)
+    assert shared.try_consume("gas", 100, 40, ONE)
+    shared.add_tokens("gas", 100, 100)
+    assert shared.try_consume("gas", 100, 60, ONE)
+    assert not shared.try_consume("gas", 100, 40, ONE)
+    assert shared.try_consume("gas", 100, 40, OTHER)
+
+
+def test_an_exempt_client_has_no_share(shared):
+    assert shared.try_consume("gas", 100, 100, EXEMPT)
+    assert not shared.try_consume("gas", 100, 1, OTHER)
+    shared.add_tokens("gas", 100, 100)
+    assert sum(shared.try_consume("gas", 100, 10, EXEMPT) for _ in range(20)) == 10
+    # The refusal of an exempt one limits the others.
+    shared.add_tokens("gas", 100, 100)
+    assert sum(shared.try_consume("gas", 100, 10, ONE) for _ in range(20)) == 10
+    shared.add_tokens("gas", 100, 40)
+    assert sum(shared.try_consume("gas", 100, 10, ONE) for _ in range(3)) == 1
+    assert sum(shared.try_consume("gas", 100, 10, EXEMPT) for _ in range(4)) == 3
+
+
+def test_buckets_are_shared_for_a_minute_after_a_refusal():
+    clock = Clock()
+    shared = SharedBuckets(None, clock)
+    assert shared.try_consume("gas", 100, 100, ONE)
+    assert not shared.try_consume("gas", 100, 1, OTHER)
+    clock.now += 59
+    assert sum(shared.try_consume("gas", 100, 1, ONE) for _ in range(200)) == 100
+    assert not shared.try_consume("gas", 100, 1, ONE)
+    clock.now += 0.4
+    # No more than its own bucket has: one was left, and it got twenty.
+    assert sum(shared.try_consume("gas", 100, 1, ONE) for _ in range(200)) == 21
+    clock.now += 61
+    assert sum(shared.try_consume("gas", 100, 1, ONE) for _ in range(200)) == 100
+    clock.now += 0.4
+    assert sum(shared.try_consume("gas", 100, 1, ONE) for _ in range(200)) == 40
+
+
+def test_any_number_of_clients_empties_no_bucket_of_a_name():
+    shared = SharedBuckets(None, Clock())
+    assert shared.try_consume("gas", 100, 100)
+    assert not any(shared.try_consume("gas", 100, 1, Client(number)) for number in range(20_000))
+
+
+def test_a_process_takes_the_share_of_a_client(shared):
+    process = AdvanceBuckets(shared)
+    assert process.try_consume("gas", 100, 100, ONE)
+    assert not process.try_consume("gas", 100, 1, OTHER)
+    shared.add_tokens("gas", 100, 49)
+    assert sum(process.try_consume("gas", 100, 1, ONE) for _ in range(49)) == 49
+    shared.add_tokens("gas", 100, 49)
+    assert not process.try_consume("gas", 100, 2, ONE)
+    assert process.try_consume("gas", 100, 2, OTHER)
 
 
 def _take_in_process(path: str) -> int:
@@ -210,13 +294,11 @@ class Asked(SharedBuckets):
         super().__init__(None, lambda: 1.0)
         self.times = 0
 
-    def try_consume(self, name: str, rate: int, tokens: int) -> bool:
+    def take(
+        self, name: str, rate: int, tokens: int, client: Client | None = None, advance: int = 0
+    ) -> int | None:
         self.times += 1
-        return super().try_consume(name, rate, tokens)
-
-    def add_tokens(self, name: str, rate: int, tokens: int) -> None:
-        self.times += 1
-        super().add_tokens(name, rate, tokens)
+        return super().take(name, rate, tokens, client, advance)
 
 
 def test_a_process_takes_some_tokens_in_advance():

@@ -144,6 +144,21 @@ def test_a_filter_has_a_bucket_of_its_own(still, settings_of):
     assert refusal(filters, still, BODY._replace(to=None)) == "Requests per second rate limit exceeded"
 
 
+def test_a_request_that_a_later_filter_refuses_takes_nothing_of_an_earlier_one(still, settings_of):
+    filters = configured(
+        settings_of,
+        {"action": "THROTTLE", "rate": 3},
+        {"action": "THROTTLE", "rate": 1, "filters": [{"field": "TO", "expression": "3e9"}]},
+        {"action": "REJECT", "filters": [{"field": "GAS", "expression": "77777"}]},
+    )
+    assert refusal(filters, still) is None
+    assert refusal(filters, still) == "Requests per second rate limit exceeded"
+    assert refusal(filters, still, BODY._replace(to=None, gas=77_777)) == "Invalid request"
+    assert [refusal(filters, still, BODY._replace(to=None)) for _ in range(3)] == [
+        *(None, None, "Requests per second rate limit exceeded"),
+    ]
+
+
 @pytest.mark.parametrize(("action", "engine"), [("MODULARIZED", "pyevm-blocks"), ("MONOLITHIC", "pyevm")])
 def test_a_filter_chooses_the_engine(still, settings_of, action, engine):
     assert apply(configured(settings_of, {"action": action}), BODY, still) == engine

@@ -4,7 +4,8 @@ import pytest
 
 from web3sim.limits import throttle
 from web3sim.limits.buckets import SharedBuckets
-from web3sim.limits.throttle import Throttled, admit, restore, unused
+from web3sim.limits.clients import Client
+from web3sim.limits.throttle import Throttled, admit, admit_trace, restore, unused
 
 REQUESTS, GAS = "Requests per second rate limit exceeded", "Gas per second rate limit exceeded."
 
@@ -26,12 +27,53 @@ def test_requests_are_limited(still, settings_of):
     assert refused(still, 21_000) == REQUESTS
 
 
-def test_gas_is_limited_and_a_refusal_has_taken_a_request(still, settings_of):
-    settings_of({"web3.throttle.requestsPerSecond": 3, "web3.throttle.gasPerSecond": 50_000})
+def test_gas_is_limited_and_a_refusal_takes_no_request(still, settings_of):
+    settings_of({"web3.throttle.requestsPerSecond": 2, "web3.throttle.gasPerSecond": 50_000})
     admit(still, 30_000)
     assert refused(still, 30_000) == GAS
     admit(still, 20_000)
     assert refused(still, 0) == REQUESTS
+
+
+def test_a_call_that_is_withdrawn_takes_nothing(still, settings_of):
+    settings_of(
+        {
+            "web3.throttle.requestsPerSecond": 1,
+            "web3.throttle.gasPerSecond": 50_000,
+            # None of the gas of a call that ran.
+            "web3.throttle.gasLimitRefundPercent": 0,
+        }
+    )
+    for _ in range(3):
+        admit(still, 50_000)
+        throttle.withdraw(still, 50_000)
+
+
+def test_a_trace_that_is_refused_or_withdrawn_takes_nothing(still, settings_of):
+    settings_of({"web3.throttle.requestsPerSecond": 1, "web3.throttle.opcodeRequestsPerSecond": 2})
+    for _ in range(3):
+        admit_trace(still)
+        throttle.withdraw_trace(still)
+    admit(still, 0)
+    for _ in range(3):
+        with pytest.raises(Throttled):
+            admit_trace(still)
+    still.add_tokens("requests", 1, 1)
+    admit_trace(still)
+
+
+def test_a_client_leaves_requests_and_gas_to_another(still, settings_of):
+    settings_of({"web3.throttle.requestsPerSecond": 10, "web3.throttle.gasPerSecond": 100_000})
+    one, other = Client(1), Client(2)
+    admit(still, 100_000, one)
+    with pytest.raises(Throttled, match=GAS):
+        admit(still, 10_000, other)
+    restore(still, 100_000)
+    admit(still, 60_000, one)
+    admit(still, 30_000, one)
+    with pytest.raises(Throttled, match=GAS):
+        admit(still, 30_000, one)
+    admit(still, 10_000, other)
 
 
 def test_what_is_given_back_can_be_used_again(still, settings_of):

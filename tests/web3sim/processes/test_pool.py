@@ -24,12 +24,14 @@ from tests.linux import linux_only
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
+from web3sim.limits.clients import Client
 from web3sim.processes import pool as workers
 from web3sim.processes import starter
 from web3sim.processes.channel import send
-from web3sim.processes.pool import CallUnavailable, Chunks, Pool
+from web3sim.processes.pool import CallRefused, CallUnavailable, Chunks, Pool
 from web3sim.processes.starter import Starter, WorkerProcess
 
+ONE, OTHER = Client(1), Client(2)
 WORD_42 = (42).to_bytes(32, "big")
 FEW, LOOPS, DEEP = 5001, 5002, 5003
 
@@ -89,14 +91,14 @@ def soon(seconds: float = PATIENCE_SECONDS) -> float:
     return time.monotonic() + seconds
 
 
-def ask(pool: Pool, to: int = FEW, seconds: float = PATIENCE_SECONDS, **given):
+def ask(pool: Pool, to: int = FEW, seconds: float = PATIENCE_SECONDS, client: Client = ONE, **given):
     deadline = soon(seconds)
-    return pool.run(asked(to=long_zero(to), **{"deadline": deadline} | given), deadline)
+    return pool.run(asked(to=long_zero(to), **{"deadline": deadline} | given), deadline, client)
 
 
-def ask_without_end(pool: Pool):
+def ask_without_end(pool: Pool, client: Client = ONE):
     """A call that ends only with its process."""
-    return ask(pool, LOOPS, gas=10**13)
+    return ask(pool, LOOPS, gas=10**13, client=client)
 
 
 def running(pool: Pool) -> list[int]:
@@ -334,7 +336,7 @@ def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger,
             wait_until(lambda: is_long(pool))
             waiting = threads.submit(ask, pool)
             wait_until(lambda: pool._waiting)
-            with pytest.raises(CallUnavailable, match="busy"):
+            with pytest.raises(CallRefused, match="busy"):
                 ask(pool)
             assert not long.done() and not waiting.done()
             os.kill(first, signal.SIGKILL)
@@ -343,6 +345,78 @@ def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger,
             assert waiting.result().result == WORD_42
     finally:
         pool.close()
+
+
+# CLIENTS
+
+
+@pytest.fixture
+def two_processes(ledger: Build) -> Iterator[Pool]:
+    """Yield a pool of two processes, which ends their calls."""
+    pool = Pool(2, 2)
+    wait_until(lambda: len(pool._idle) == 2)
+    yield pool
+    pool.close()
+
+
+def test_a_single_client_may_have_all_processes(two_processes):
+    with ThreadPoolExecutor(2) as threads:
+        calls = [threads.submit(ask_without_end, two_processes) for _ in range(2)]
+        wait_until(lambda: len(two_processes._busy) == 2)
+        two_processes.close()
+        assert all(isinstance(call.exception(), CallUnavailable) for call in calls)
+
+
+@pytest.mark.parametrize("calls", [1, 5])
+def test_a_client_leaves_a_process_to_another_that_calls(two_processes, much_work_is_long, calls):
+    assert ask(two_processes, client=OTHER).result == WORD_42
+    much_work_is_long()
+    with ThreadPoolExecutor(calls) as threads:
+        long = [threads.submit(ask_without_end, two_processes) for _ in range(calls)]
+        wait_until(lambda: is_long(two_processes))
+        # Two wait, and the others are refused, while a process is idle.
+        wait_until(lambda: sum(call.done() for call in long) == max(calls - 3, 0))
+        assert all(isinstance(call.exception(), CallRefused) for call in long if call.done())
+        assert ask(two_processes, client=OTHER).result == WORD_42
+        assert len(two_processes._busy) == 1
+        two_processes.close()
+
+
+def test_an_exempt_client_may_have_all_processes(two_processes):
+    assert ask(two_processes, client=OTHER).result == WORD_42
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(2):
+            threads.submit(ask_without_end, two_processes, Client(1, is_exempt=True))
+        wait_until(lambda: len(two_processes._busy) == 2)
+        two_processes.close()
+
+
+def test_clients_take_turns(pool):
+    with ThreadPoolExecutor(4) as threads:
+        threads.submit(ask_without_end, pool)
+        wait_until(lambda: pool._busy)
+        for number, client in enumerate([ONE, ONE, OTHER], 1):
+            threads.submit(ask, pool, client=client)
+            wait_until(lambda number=number: len(pool._waiting) == number)
+        assert [call.client for call in pool._waiting._ordered()] == [OTHER, ONE, ONE]
+        for pid in running(pool):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_call_of_another_client_waits_where_one_client_has_too_many(pool, much_work_is_long):
+    much_work_is_long()
+    with ThreadPoolExecutor(6) as threads:
+        threads.submit(ask_without_end, pool)
+        wait_until(lambda: pool._busy)
+        waiting = [threads.submit(ask, pool) for _ in range(4)]
+        wait_until(lambda: len(pool._waiting) == 4 and is_long(pool))
+        other = threads.submit(ask, pool, client=OTHER)
+        # As many wait as may: the last of the client with the most calls is refused.
+        wait_until(lambda: any(call.done() for call in waiting))
+        assert sum(isinstance(call.exception(), CallRefused) for call in waiting if call.done()) == 1
+        for pid in running(pool):
+            os.kill(pid, signal.SIGKILL)
+        assert other.result().result == WORD_42
 
 
 def test_the_first_process_is_started_again_when_it_was_killed(pool):

@@ -50,7 +50,8 @@ SETTINGS = (
             "of IPv6 are one client. 0 is no limit.", low=0, high=1_000_000),
     Setting("rest.rateLimit.burst", 0, "Requests that a client may make at once, if it has made none for a "
             "while; 0 is those of a second.", low=0, high=1_000_000),
-    Setting("rest.rateLimit.exempt", (), "Addresses and networks of clients without such a limit."),
+    Setting("rest.rateLimit.exempt", (), "Addresses and networks of clients without such a limit, and "
+            "without a share of the processes and limits of contract calls."),
     Setting("rest.request.maxBodySize", 1024, "Largest body of a request.", unit="KB", low=1, high=102400),
     Setting("rest.fee.refreshInterval", "10m", "How long a process estimates fees by the schedule of the "
             "file 0.0.113 before it reads it again.", unit="duration", low=0, high=86400),

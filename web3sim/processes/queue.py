@@ -1,0 +1,81 @@
+"""The order in which calls get processes: clients take turns, and leave one process to others.
+
+A client that is the only one for a minute may have all processes. The pool holds its lock meanwhile.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from cachetools import TTLCache
+
+from web3sim.limits.clients import Client
+from web3sim.processes.starter import WorkerProcess
+
+_RECENT_SECONDS, _MAX_RECENT = 60.0, 1000
+
+
+class WaitingCall:
+    """A call without a process; `ready` is notified when there may be one."""
+
+    def __init__(self, client: Client, lock: threading.Lock) -> None:
+        self.client, self.ready = client, threading.Condition(lock)
+
+
+class Queue:
+    """The calls that wait for one of `size` processes; `busy` has those that run calls, and their clients."""
+
+    def __init__(
+        self,
+        size: int,
+        max_waiting: int,
+        busy: Mapping[WorkerProcess, Client],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._size, self._max_waiting, self._busy, self._clock = size, max_waiting, busy, clock
+        self._waiting: list[WaitingCall] = []
+        # Client -> when it last got a process, or 0; of those that have called in the last minute.
+        self._recent: TTLCache[int, float] = TTLCache(_MAX_RECENT, _RECENT_SECONDS, clock)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, call: WaitingCall) -> None:
+        self._waiting.append(call)
+        key = call.client.key
+        # It counts from now on as one that calls.
+        self._recent[key] = self._recent.get(key, 0.0)
+
+    def remove(self, call: WaitingCall, *, is_served: bool) -> None:
+        self._waiting.remove(call)
+        if is_served:
+            self._recent[call.client.key] = self._clock()
+
+    def next(self) -> WaitingCall | None:
+        """Return the call that gets the next process; None if no client may have one more."""
+        return next((call for call in self._ordered() if not self._is_at_limit(call.client)), None)
+
+    def is_beyond(self, call: WaitingCall) -> bool:
+        """Return whether `max_waiting` calls come before a call that only waits for long ones."""
+        if self._ordered().index(call) < self._max_waiting:
+            return False
+        if self._is_at_limit(call.client):
+            return all(worker.is_long for worker, client in self._busy.items() if client == call.client)
+        return len(self._busy) >= self._size and all(worker.is_long for worker in self._busy)
+
+    def _ordered(self) -> list[WaitingCall]:
+        """Return the calls by how many of their client run or wait before them, then by its last turn."""
+        numbers = Counter(client.key for client in self._busy.values())
+        order = []
+        for arrival, call in enumerate(self._waiting):
+            key = call.client.key
+            order.append((numbers[key], self._recent.get(key, 0.0), arrival))
+            numbers[key] += 1
+        return [self._waiting[arrival] for _, _, arrival in sorted(order)]
+
+    def _is_at_limit(self, client: Client) -> bool:
+        """Return whether a client has as many processes as it may have."""
+        is_alone = client.is_exempt or not any(key != client.key for key in self._recent)
+        limit = self._size if is_alone else max(self._size - 1, 1)
+        return sum(other == client for other in self._busy.values()) >= limit
