@@ -212,8 +212,6 @@ class Starter:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
                 cwd=settings.BASE_DIR,
-                # The threads of a worker run one after the other; a heap for each would count as its memory.
-                env=os.environ | {"MALLOC_ARENA_MAX": "1"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=inherited,
             )

@@ -49,6 +49,8 @@ _MAX_BUFFERED_BYTES = 256 * 1024
 def main(descriptor: int) -> None:
     # Also while it still loads.
     signals.end_with_parent()
+    # The threads of a worker run one after the other; a heap for each would count as its memory.
+    operating_system.share_heap()
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_table.set_process_name("simulation starter")

@@ -26,6 +26,9 @@ _MAX_DESCRIPTORS = 65_536
 # How likely the kernel ends a process when memory runs out: see proc_pid_oom_score_adj(5).
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 _OOM_STEP, _MAX_OOM_SCORE = 100, 1000
+# Of malloc.h.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_LARGE_BYTES = 128 << 10
 
 # The paths of files that are not in memory, by descriptor.
 _paths: dict[int, str] = {}
@@ -79,6 +82,17 @@ def raise_descriptor_limit() -> int:
         else:
             return wanted
     return soft
+
+
+def share_heap() -> None:
+    """Have the threads of this process, before it starts any, share a heap that shrinks again (glibc).
+
+    Left to itself, glibc makes a heap for each of many threads, and never returns what one long answer took.
+    """
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(_M_ARENA_MAX, 1)
+        mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, _LARGE_BYTES)
 
 
 def usable_processors() -> int:

@@ -65,6 +65,62 @@ def hide(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cal
     return hide
 
 
+# MEMORY
+
+of_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="only of glibc")
+
+_HEAPS = """
+import ctypes, sys, threading
+from mirror.core.processes import operating_system
+if sys.argv[1] == "shared":
+    operating_system.share_heap()
+released, held = threading.Event(), []
+def hold():
+    held.append(bytearray(10_000))
+    released.wait()
+threads = [threading.Thread(target=hold) for _ in range(8)]
+for thread in threads:
+    thread.start()
+library = ctypes.CDLL(None)
+library.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(library.fopen(b"/dev/stdout", b"w"))
+library.malloc_info(0, file)
+library.fflush(file)
+released.set()
+"""
+_LARGE_BLOCKS = """
+import sys, psutil
+from mirror.core.processes import operating_system
+if sys.argv[1] == "shared":
+    operating_system.share_heap()
+# Left to itself, glibc has blocks of this size in its heap once one was freed.
+del (block := bytearray(30 << 20))[:]
+del block
+before = psutil.Process().memory_info().rss
+blocks = [bytearray(1 << 20) for _ in range(28)]
+last = bytearray(1000)
+del blocks
+print(psutil.Process().memory_info().rss - before)
+"""
+
+
+def _printed(program: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@of_glibc
+def test_threads_share_a_heap() -> None:
+    assert _printed(_HEAPS, "separate").count("<heap nr=") > 1
+    assert _printed(_HEAPS, "shared").count("<heap nr=") == 1
+
+
+@of_glibc
+def test_freed_large_blocks_are_returned() -> None:
+    assert int(_printed(_LARGE_BLOCKS, "separate")) > 20 << 20
+    assert int(_printed(_LARGE_BLOCKS, "shared")) < 10 << 20
+
+
 # FILES
 
 
