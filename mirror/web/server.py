@@ -161,6 +161,8 @@ def serve(listening: socket.socket) -> None:
     from mirror.web.workers import Server
 
     signals.end_with_parent()
+    # Its workers are copies, each with more than a hundred threads.
+    operating_system.share_heap()
     files.start_writing("web server")
     static = _static_folders()
     most_connections = min(_CONNECTIONS, operating_system.raise_descriptor_limit() - _OTHER_DESCRIPTORS)
@@ -212,7 +214,6 @@ def _application(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signals.end_with_parent()
-    operating_system.share_heap()
     os.nice(_NICENESS)
     operating_system.become_expendable()
     reader_role.use()

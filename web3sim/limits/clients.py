@@ -18,6 +18,10 @@ class Client(NamedTuple):
     is_exempt: bool = False
 
 
+#: One for calls that no request has made.
+UNKNOWN = Client(0)
+
+
 def client(environment: Mapping[str, Any]) -> Client:
     """Return the client that sent a request (Django's META); exempt by `rest.rateLimit.exempt`."""
     address = reverse_proxies.client(environment)

@@ -20,7 +20,7 @@ from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.calls import messages
-from web3sim.limits.clients import Client
+from web3sim.limits.clients import UNKNOWN, Client
 from web3sim.processes.queue import Queue, WaitingCall
 from web3sim.processes.starter import CHECK_SECONDS, CallRefused, CallUnavailable, Starter, WorkerProcess
 
@@ -30,7 +30,6 @@ log = logs.logger("mirror.web3")
 
 # The pause after a process that could not be started.
 _RETRY_SECONDS = 1.0
-_UNKNOWN_CLIENT = Client(0)
 # Threads of each pool that give up their connection lease while they wait.
 _MAX_WITHOUT_LEASE = 32
 
@@ -58,7 +57,7 @@ class Pool:
         self._supervisor = threading.Thread(target=self._fill, daemon=True)
         self._supervisor.start()
 
-    def run(self, request: Any, deadline: float, client: Client = _UNKNOWN_CLIENT) -> Any:
+    def run(self, request: Any, deadline: float, client: Client = UNKNOWN) -> Any:
         """Return the answer of `calls.call.answer` before a time of `time.monotonic`.
 
         Errors: CallUnavailable.
@@ -70,7 +69,7 @@ class Pool:
         return answer
 
     def stream(
-        self, request: Any, deadline: float, seconds: float, client: Client = _UNKNOWN_CLIENT
+        self, request: Any, deadline: float, seconds: float, client: Client = UNKNOWN
     ) -> "tuple[Any, Chunks | None]":
         """Return the answer, or if it is long its chunks, which may take `seconds`.
 

@@ -16,7 +16,7 @@ _HEAP_BYTES = 64 << 20
 
 
 def _further_heaps(pid: int) -> int:
-    """Return how many heaps a process has besides its first one."""
+    """Return how many heaps the threads of a process have made."""
     mappings = [
         (int(first, 16), int(end, 16), rights)
         for first, end, rights in _MAPPING.findall(Path(f"/proc/{pid}/maps").read_text())
