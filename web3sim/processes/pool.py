@@ -227,8 +227,11 @@ class Pool:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise CallRefused("no process was free in time")
+        if surplus := self._waiting.surplus(call):
+            surplus.is_surplus = True
+            surplus.kill()
         # Most of them would not be served in time.
-        if self._waiting.is_beyond(call):
+        elif self._waiting.is_beyond(call):
             raise CallRefused("all processes are busy with long calls")
         return min(remaining, CHECK_SECONDS)
 
@@ -244,7 +247,10 @@ class Pool:
 
 
 def _worker_lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
-    reason = "took too long" if isinstance(error, TimeoutError) else "died"
+    if worker.is_surplus:
+        reason = "was needed for another client"
+    else:
+        reason = "took too long" if isinstance(error, TimeoutError) else "died"
     simulation.LOST.add(reason)
     log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=reason)
     return CallUnavailable(f"its process {reason}")

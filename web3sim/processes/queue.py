@@ -1,6 +1,7 @@
 """The order in which calls get processes: clients take turns, and leave one process to others.
 
-A client that is the only one for a minute may have all processes. The pool holds its lock meanwhile.
+A client that is the only one for a minute may have all processes, until another one calls. The pool holds its
+lock during each function.
 """
 
 import threading
@@ -63,6 +64,15 @@ class Queue:
         if self._is_at_limit(call.client):
             return all(worker.is_long for worker, client in self._busy.items() if client == call.client)
         return len(self._busy) >= self._size and all(worker.is_long for worker in self._busy)
+
+    def surplus(self, call: WaitingCall) -> WorkerProcess | None:
+        """Return the process to end for a call: the latest one of a client with long calls in all of them."""
+        clients = set(self._busy.values())
+        if len(self._busy) < max(self._size, 2) or len(clients) > 1 or call.client in clients:
+            return None
+        if any(client.is_exempt for client in clients) or not all(worker.is_long for worker in self._busy):
+            return None
+        return max(self._busy, key=lambda worker: worker.began)
 
     def _ordered(self) -> list[WaitingCall]:
         """Return the calls by how many of their client run or wait before them, then by its last turn."""

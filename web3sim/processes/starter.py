@@ -67,20 +67,23 @@ class WorkerProcess:
         self._process = psutil.Process(pid)
         #: Is readable once the process has ended; its reader closes it.
         self.end = end
-        self._began = self._cpu_at_start = 0.0
+        #: When its call has begun.
+        self.began = self._cpu_at_start = 0.0
+        #: Whether its call was ended because another client waits.
+        self.is_surplus = False
         # Whether its call runs at a lower priority.
         self._is_slowed = False
 
     def begin(self) -> None:
         """A call begins now."""
-        self._is_slowed = False
-        self._began, self._cpu_at_start = time.monotonic(), processor_seconds(self.pid) or 0.0
+        self._is_slowed = self.is_surplus = False
+        self.began, self._cpu_at_start = time.monotonic(), processor_seconds(self.pid) or 0.0
 
     @property
     def is_long(self) -> bool:
         """Return whether its call has taken much of what others need."""
         processor = (processor_seconds(self.pid) or 0.0) - self._cpu_at_start
-        return processor > _LONG_CPU_SECONDS or time.monotonic() - self._began > _LONG_SECONDS
+        return processor > _LONG_CPU_SECONDS or time.monotonic() - self.began > _LONG_SECONDS
 
     def send(self, message: bytes) -> None:
         channel.send(self._connection, message)

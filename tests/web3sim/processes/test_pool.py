@@ -367,6 +367,20 @@ def test_a_single_client_may_have_all_processes(two_processes):
         assert all(isinstance(call.exception(), CallUnavailable) for call in calls)
 
 
+def test_a_long_call_of_a_client_with_all_processes_is_ended_for_another(two_processes, much_work_is_long):
+    much_work_is_long()
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(ask_without_end, two_processes)
+        wait_until(lambda: len(two_processes._busy) == 1)
+        second = threads.submit(ask_without_end, two_processes)
+        wait_until(lambda: len(two_processes._busy) == 2 and is_long(two_processes))
+        assert ask(two_processes, client=OTHER).result == WORD_42
+        with pytest.raises(CallUnavailable, match="needed for another client"):
+            second.result()
+        assert not first.done()
+        two_processes.close()
+
+
 @pytest.mark.parametrize("calls", [1, 5])
 def test_a_client_leaves_a_process_to_another_that_calls(two_processes, much_work_is_long, calls):
     assert ask(two_processes, client=OTHER).result == WORD_42
