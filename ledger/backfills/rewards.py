@@ -18,8 +18,8 @@ _LOCK = """
             and e.stake_period_start >= 0 and e.stake_period_start < %(last)s - 365)
     for update of s nowait"""
 
-# The stake of a period is that of the version at the end of the period. Indexes: the primary keys of entity
-# and entity_stake, node_stake__epoch_day, entity_stake_history__id_lower_timestamp.
+# The stake of a period is that of the version that was valid until its end. Indexes: the primary keys of
+# entity and entity_stake, node_stake__epoch_day, entity_stake_history__id_lower_timestamp.
 _LONG_STAKES = """
     with earned as (
         select s.id, coalesce(sum(
@@ -32,9 +32,9 @@ _LONG_STAKES = """
         left join lateral (
             select version.stake_total_start from (
                 select h.stake_total_start, h.timestamp_range from entity_stake_history h
-                where h.id = s.id and lower(h.timestamp_range) <= n.consensus_timestamp
+                where h.id = s.id and lower(h.timestamp_range) < n.consensus_timestamp
                 order by lower(h.timestamp_range) desc limit 1
-            ) version where version.timestamp_range @> n.consensus_timestamp
+            ) version where version.timestamp_range @> n.consensus_timestamp - 1
         ) past on true
         where s.id > %(after)s and s.id <= %(to)s
             and e.stake_period_start >= 0 and e.stake_period_start < %(last)s - 365

@@ -3,7 +3,8 @@
 A period ends with a NODESTAKEUPDATE, whose consensus timestamp is called its end below. Rewards follow from
 the state of the accounts at that time and the figures of the period before. Amounts are tinybars; a stake
 earns per whole hbar. Nothing is earned for longer than a year: from then on, each new period takes the reward
-of the one a year before with it.
+of the one a year before with it. A row has the stake at the start of the period that follows its own: a
+period earned by the row that was valid until the period's end.
 
 A period is computed in the transaction that stores its end, so it is never visible half done. It is computed
 in chunks of accounts; the pauses between them leave the disk to others.
@@ -129,8 +130,8 @@ _STAKES = """
         left join lateral (
             select stake_total_start from entity_stake_history
             where %(day)s - state.stake_period_start > 365 and id = state.id
-                and lower(timestamp_range) <= forfeited.consensus_timestamp
-                and timestamp_range @> forfeited.consensus_timestamp
+                and lower(timestamp_range) < forfeited.consensus_timestamp
+                and timestamp_range @> forfeited.consensus_timestamp - 1
             order by lower(timestamp_range) desc limit 1
         ) a_year_ago on true
         where (state.staked_node_id <> -1 or state.id = %(reward_account)s)
@@ -166,7 +167,7 @@ _DISTRIBUTED_STAKES = _STAKES.replace(
     "), fresh as (",
     """), a_year_ago as materialized (
         select distinct on (id, node_id) id, node_id, stake_total_start
-        from entity_stake_history join forfeited on timestamp_range @> forfeited.consensus_timestamp
+        from entity_stake_history join forfeited on timestamp_range @> forfeited.consensus_timestamp - 1
         order by id, node_id, lower(timestamp_range) desc
     ), fresh as (""",
 )

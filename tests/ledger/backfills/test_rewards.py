@@ -81,6 +81,17 @@ def test_each_period_is_valued_by_the_stake_of_that_period() -> None:
     assert pending() == [5 * 90 + 4 * 50 + 356 * 20]
 
 
+def test_the_last_period_is_valued_by_the_stake_at_its_start() -> None:
+    node(LAST - 500, LAST - 1)
+    node(LAST, LAST, rate=1_000)
+    staker(1, since=LAST - 500, stake=2 * 10**8)
+    stored("entity_stake_history", 0, 9 * 10**8, end(LAST - 1), ACCOUNT, end(LAST))
+
+    upgrade("long_stakes_rewards")
+
+    assert pending() == [9 * 1_000 + 364 * 20]
+
+
 def test_who_has_not_staked_for_longer_than_365_days_keeps_what_is_stored() -> None:
     node(LAST - 500, LAST)
     staker(1234, since=LAST - 365, stake=10**8)

@@ -205,8 +205,9 @@ def test_after_a_year_the_oldest_period_is_forfeited(after_a_year: Callable[...,
     ("begin", "end", "forfeited"),
     [
         (-DAY, DAY, 2 * 300),
-        (0, 1, 2 * 300),
-        (-DAY, 0, 2 * 1_000),
+        (-1, 0, 2 * 300),
+        (-DAY, 0, 2 * 300),
+        (0, DAY, 2 * 1_000),
         (1, DAY, 2 * 1_000),
     ],
 )

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.core.management import call_command
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -131,6 +132,28 @@ def test_a_new_database_has_no_backfill_ahead(other: BaseDatabaseWrapper) -> Non
     call_command("migrate", database=ALIAS, verbosity=0)
 
     assert all(finished for _, finished in _backfills(other).values())
+
+
+@pytest.mark.parametrize("has_stakes", [True, False])
+def test_rewards_of_long_term_stakers_are_valued_again_after_release_1_0_0(
+    other: BaseDatabaseWrapper, has_stakes: bool
+) -> None:
+    call_command("migrate", database=ALIAS, verbosity=0)
+    call_command("migrate", "mirror", "0001", database=ALIAS, verbosity=0)
+    with other.cursor() as cursor:
+        cursor.execute(
+            "UPDATE backfill SET newest = 9, position = 3, started = now(), finished = now(), rows = 5"
+        )
+        if has_stakes:
+            cursor.execute(
+                "INSERT INTO entity_stake (id, end_stake_period, pending_reward, staked_node_id_start, "
+                "staked_to_me, stake_total_start, timestamp_range) VALUES (1001, 1, 0, 0, 0, 0, '[1,)')"
+            )
+
+    call_command("migrate", database=ALIAS, verbosity=0)
+
+    expected = {"long_stakes_rewards"} if has_stakes else set()
+    assert {name for name, (_, finished) in _backfills(other).items() if not finished} == expected
 
 
 def _make_a_dump(database: BaseDatabaseWrapper, changes: str = "") -> None:
