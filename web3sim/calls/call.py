@@ -19,6 +19,7 @@ from web3sim.calls.messages import Answer, Call, Problem
 from web3sim.engine import registry
 from web3sim.engine.interface import (
     ZERO_ADDRESS,
+    Address,
     CallRequest,
     CallResult,
     DeadlinePassed,
@@ -164,8 +165,10 @@ class _Simulation:
         if not checks_balance:
             state.min_balance = config.value("web3.evm.minimumAccountBalance")
         others = [call.sender or TREASURY_ADDRESS, *(each.address for each in call.overrides)]
+        self._to: Address | None = None
         if call.to is not None and not self._creates:
             state.begin(call.to, others)
+            self._to = state.called_address(call.to)
         payer = _payer(call, state, self._state)
         self._sender = payer.address
         now = clock.now_ns()
@@ -190,7 +193,7 @@ class _Simulation:
         call = self._call
         request = CallRequest(
             sender=self._sender,
-            to=None if self._creates else call.to,
+            to=self._to,
             data=call.data,
             gas=gas,
             # A constructor is not given the value.

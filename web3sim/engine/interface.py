@@ -290,6 +290,9 @@ class SystemContracts(Protocol):
         Then it can't destroy itself.
         """
 
+    def add_created(self, address: Address, kind: AccountKind, journal: Journal) -> None:
+        """Number a contract as its creation begins, or an account that a transfer of value has made."""
+
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         """Answer a call."""
 

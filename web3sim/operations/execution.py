@@ -4,6 +4,7 @@ Executed are calls of contracts, and creations and changes of tokens. Who has to
 not known here: their schedules only collect signatures.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import ZERO_ADDRESS, ScheduledCall
 from web3sim.operations.rejections import Rejected
 from web3sim.operations.signatures import is_satisfied, parse_key, signing_key
-from web3sim.operations.tokens.create import create_token, keys_of
+from web3sim.operations.tokens.create import KEYS, check_keys, check_supply, create_token, keys_of
 from web3sim.operations.tokens.update import needs_admin_key, update_token
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Schedule, Token
@@ -29,21 +30,34 @@ _MAX_GAS = 15_000_000
 _NO_KEY = Key()
 
 
-def required_keys(ledger: Overlay, schedule: Schedule, message: Any) -> list[Any]:
-    """Return the Key messages that must sign; None in place of that of a missing account or token."""
-    keys = [_account_key(ledger, schedule.payer_account_id)]
+def check_body(message: Any) -> None:
+    """Make the checks of a creation or change of a token that need no ledger. Errors: Rejected."""
+    field = message.WhichOneof("data")
+    if field == "tokenCreation":
+        check_supply(message.tokenCreation)
+    elif field == "tokenUpdate":
+        check_keys(message.tokenUpdate)
+
+
+def required_keys(ledger: Overlay, payer: int, message: Any) -> list[Any]:
+    """Return the Key messages that must sign; None in place of one that is missing or can't sign.
+
+    The treasury of a change must sign even if it is account 0, which stands for no change in a direct call.
+    """
+    entity = ledger.entity(payer)
+    keys = [None if entity is None else signing_key(entity) or _NO_KEY]
     field = message.WhichOneof("data")
     if field not in ("tokenCreation", "tokenUpdate"):
         return keys if field == "contractCall" else [*keys, _NO_KEY]
     body = getattr(message, field)
     for account in ("treasury", "autoRenewAccount"):
         if body.HasField(account):
-            keys.append(_account_key(ledger, entity_id.from_account(getattr(body, account))))
+            keys.append(_account_key(ledger, getattr(body, account)))
     if body.HasField("adminKey"):
         keys.append(body.adminKey)
     if field == "tokenUpdate":
-        keys += _token_keys(ledger.token(entity_id.from_token(body.token)), body)
-    return keys
+        return keys + _token_keys(ledger.token(entity_id.from_token(body.token)), body)
+    return [*keys, *_collector_keys(ledger, body)]
 
 
 def is_executable(schedule: Schedule, keys: list[Any], signatories: frozenset[bytes]) -> bool:
@@ -89,21 +103,42 @@ def parse_body(schedule: Schedule) -> Any:
         return SchedulableTransactionBody()
 
 
-def _account_key(ledger: Overlay, account_id: int) -> Any:
-    entity = ledger.entity(account_id)
-    return None if entity is None else signing_key(entity) or _NO_KEY
+def _account_key(ledger: Overlay, account: Any) -> Any:
+    """An account that has no key yet may still get one; one with an empty key never signs."""
+    entity = ledger.entity(entity_id.from_account(account))
+    if entity is None:
+        return None
+    is_immutable = entity.key is not None and entity.own_address is None
+    return signing_key(entity) or (None if is_immutable else _NO_KEY)
+
+
+def _collector_keys(ledger: Overlay, body: Any) -> Iterator[Any]:
+    """The keys of those who collect fees in the new token; None for each collector that is missing."""
+    for fee in body.custom_fees:
+        key = _account_key(ledger, fee.fee_collector_account_id)
+        fixed = fee.fixed_fee
+        is_own = fixed.HasField("denominating_token_id") and not fixed.denominating_token_id.tokenNum
+        if key is None or fee.HasField("fractional_fee") or is_own:
+            yield key
 
 
 def _token_keys(token: Token | None, body: Any) -> list[Any]:
-    """The keys of a token that must sign an update: its admin key, or each of those that are changed."""
+    """The keys of a token that must sign an update: its admin key, or each one that is changed (HIP-540).
+
+    With a key that is changed its new form must sign.
+    """
     if token is None:
         return [None]
-    admin = parse_key(token.admin_key) or _NO_KEY
-    if needs_admin_key(body):
-        return [admin]
-    changed = (parse_key(getattr(token, column)) or _NO_KEY for column in keys_of(body))
-    alternatives = [ThresholdKey(threshold=1, keys=KeyList(keys=[admin, key])) for key in changed]
-    return [Key(thresholdKey=each) for each in alternatives]
+    admin = parse_key(token.admin_key)
+    keys = [admin] if needs_admin_key(body) else []
+    for column in keys_of(body).keys() - {"admin_key"}:
+        key, new = parse_key(getattr(token, column)), getattr(body, KEYS[column][0])
+        if key is None or admin is None:
+            keys += [key, new]
+        else:
+            both = Key(keyList=KeyList(keys=[key, new]))
+            keys.append(Key(thresholdKey=ThresholdKey(threshold=1, keys=KeyList(keys=[both, admin]))))
+    return keys
 
 
 def _has_signed(key: Any, prefixes: tuple[bytes, ...]) -> bool:

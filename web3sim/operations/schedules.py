@@ -8,7 +8,7 @@ from mirror.core.values import entity_id
 from mirror.core.values.hashes import keccak256
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, ScheduledCall
-from web3sim.operations.execution import execute, is_executable, parse_body, required_keys
+from web3sim.operations.execution import check_body, execute, is_executable, parse_body, required_keys
 from web3sim.operations.rejections import reject_if, required
 from web3sim.operations.signatures import verify
 from web3sim.state.overlay import Overlay
@@ -39,7 +39,8 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
 
     `now` is in seconds. Also returned is the call that the execution makes.
 
-    Checks, in this order: when it expires, and that the call itself has made no such schedule yet.
+    Checks, in this order: when it expires; the call itself has made no such schedule yet; the body of the
+    transaction; whose keys have to sign it.
     """
     check_expiry(new.expires, now)
     body = bytes(new.message.SerializeToString())
@@ -48,6 +49,9 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
         if isinstance(row, Schedule):
             existing = (row.transaction_body, row.payer_account_id, row.expiration_time, row.admin_key)
             reject_if(existing == identity, "IDENTICAL_SCHEDULE_ALREADY_CREATED")
+    check_body(new.message)
+    signers = required_keys(ledger, new.payer.id, new.message)
+    reject_if(None in signers, "UNRESOLVABLE_REQUIRED_SIGNERS")
     entity = ledger.add_entity(
         AccountKind.SCHEDULE, created_timestamp=now * NANOS_PER_SECOND, key=new.admin_key
     )
@@ -66,7 +70,7 @@ def create_schedule(ledger: Overlay, new: NewSchedule, now: int) -> tuple[Schedu
     ledger.put_schedule(schedule)
     signatories = frozenset({new.key} if new.key else ())
     ledger.put_signatories(entity.id, signatories)
-    is_complete = is_executable(schedule, required_keys(ledger, schedule, new.message), signatories)
+    is_complete = is_executable(schedule, signers, signatories)
     return schedule, execute(ledger, schedule, new.message, now) if is_complete else None
 
 
@@ -101,7 +105,7 @@ def sign_schedule(
     reject_if(schedule.executed_timestamp is not None, "SCHEDULE_ALREADY_EXECUTED")
     reject_if(ledger.entity(schedule.id) is None, "SCHEDULE_ALREADY_DELETED")
     message = parse_body(schedule)
-    signers = required_keys(ledger, schedule, message)
+    signers = required_keys(ledger, schedule.payer_account_id, message)
     reject_if(None in signers, "UNRESOLVABLE_REQUIRED_SIGNERS")
     signatories = ledger.signatories(schedule.id)
     prefixes = tuple(filter(None, signatories))

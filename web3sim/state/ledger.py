@@ -169,6 +169,14 @@ class LedgerState:
         """Return the same as `entity_at`, but a long-zero address always names its entity."""
         return self._entity(self._key(address))
 
+    def called_address(self, address: Address) -> Address:
+        """Return where a transaction to an address calls: the own address of an account or contract.
+
+        A transaction names its contract by number, so its long-zero address is no address in the EVM.
+        """
+        entity = self.entity_at_any_address(address)
+        return entity.address if entity is not None and entity.type in _ACCOUNTS else address
+
     def address_of(self, encoded: int) -> Address:
         """Return the EVM address of an entity, also of one that is not known."""
         entity = self._entity(encoded)

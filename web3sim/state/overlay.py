@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, TypeVarTuple
 
 from mirror.core.values import entity_id
+from mirror.core.values.keys import EMPTY_LIST
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, Journal
 from web3sim.state.ledger import LedgerState
 from web3sim.state.proxy_code import proxy_code
@@ -85,11 +86,7 @@ class Overlay:
         if created is not None:
             return self.entity(created)
         stored = self.state.entity_at(address)
-        if stored is not None:
-            return self._row(("entity", stored.id), lambda: stored)
-        if not self.journal.account_exists(address) or self.journal.original(address) is not None:
-            return None
-        return self._add_contract(address)
+        return None if stored is None else self._row(("entity", stored.id), lambda: stored)
 
     def account_at(self, address: Address) -> Entity | None:
         entity = self.entity_at(address)
@@ -118,15 +115,19 @@ class Overlay:
         self.journal.add_account(entity.address, AccountRecord(code=code, kind=kind, entity_id=encoded))
         return entity
 
-    def _add_contract(self, address: Address) -> Entity:
-        """Add the entity of a contract that an earlier frame created, or of an account that got value."""
+    def add_created(self, address: Address, kind: AccountKind) -> None:
+        """Number what the EVM creates at an address: a contract, or an account that has no key yet.
+
+        A contract created at the address of an account without a key has that account's number.
+        """
+        if self.entity_at(address) is not None:
+            return
         num = entity_id.num_of_long_zero(address)
         own = address if num is None else None
         encoded = self.state.encoded(self._next_num() if num is None else num)
-        entity = Entity(encoded, AccountKind.CONTRACT.name, evm_address=own)
-        self.put_entity(entity)
+        key = EMPTY_LIST if kind is AccountKind.ACCOUNT else None
+        self.put_entity(Entity(encoded, kind.name, key=key, evm_address=own))
         self._put(("created", address), encoded)
-        return entity
 
     def _new_num(self) -> int:
         used: int = self.journal.row(_KNOWN_NUMBERS_USED, 0)

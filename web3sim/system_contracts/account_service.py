@@ -79,12 +79,13 @@ def _own_approve(invocation: Invocation, target: bytes, spender: bytes, tinybars
 def _approve(invocation: Invocation, owner: bytes, spender: bytes, tinybars: int) -> None:
     if not MIN_INT64 <= tinybars <= MAX_INT64:
         raise InvalidArguments(f"{tinybars} are more tinybars than a transaction can name")
-    crypto.approve_hbar(invocation.ledger, owner, spender, tinybars)
+    crypto.approve_hbar(invocation.ledger, owner, spender, tinybars, invocation.sender_id)
 
 
 def _set_unlimited(invocation: Invocation, target: bytes, unlimited: bool) -> None:
     """Unlimited, or none."""
-    crypto.set_automatic_associations(invocation.ledger, target, UNLIMITED if unlimited else 0)
+    limit = UNLIMITED if unlimited else 0
+    crypto.set_automatic_associations(invocation.ledger, target, limit, invocation.sender_id)
 
 
 # SIGNATURES

@@ -110,6 +110,9 @@ class NetworkContracts:
         account = ledger.account_id_at(address)
         return account is not None and ledger.tied_to_tokens(account, only_as_treasury=only_as_treasury)
 
+    def add_created(self, address: Address, kind: AccountKind, journal: Journal) -> None:
+        Overlay(self._state, journal).add_created(address, kind)
+
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         service = SERVICES[call.address]
         _return_value(call, journal)

@@ -12,7 +12,6 @@ from mirror.core.values.hapi.messages import ContractID, DecodeError, Schedulabl
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 from web3sim.operations import prices, schedules
-from web3sim.operations.holdings import existing_account
 from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.schedules import NewSchedule
 from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, message_id, signature_pairs
@@ -65,8 +64,7 @@ def _native(invocation: Invocation, service: Address, data: bytes, payer: Addres
         check_creation(invocation.ledger, message.tokenCreation)
     creator, key = _creator(invocation)
     expires = _now(invocation) + schedules.DEFAULT_LIFE_SECONDS
-    paying = existing_account(invocation.ledger, payer)
-    return _scheduled(invocation, NewSchedule(message, creator, paying, key, expires))
+    return _scheduled(invocation, NewSchedule(message, creator, _payer(invocation, payer), key, expires))
 
 
 def _call(invocation: Invocation, to: Address, *terms: Any) -> Address:
@@ -81,9 +79,7 @@ def _call_with_payer(
     invocation: Invocation, to: Address, payer_address: Address, *terms: Any, waits: bool = True
 ) -> Address:
     """`terms` are the seconds of the expiry, gas, value and data of the call."""
-    payer = invocation.ledger.account_at(payer_address)
-    if payer is None:
-        raise InvalidArguments("there is no such payer")
+    payer = _payer(invocation, payer_address)
     *numbers, data = terms
     expires, gas, value = (min(number, MAX_INT64) for number in numbers)
     schedules.check_expiry(expires, _now(invocation))
@@ -95,6 +91,13 @@ def _call_with_payer(
     body.gas, body.amount, body.functionParameters = gas, value, data
     creator, key = _creator(invocation)
     return _scheduled(invocation, NewSchedule(message, creator, payer, key, expires, waits, key))
+
+
+def _payer(invocation: Invocation, address: Address) -> Entity:
+    payer = invocation.ledger.account_at(address)
+    if payer is None:
+        raise InvalidArguments("there is no such payer")
+    return payer
 
 
 def _contract_id(invocation: Invocation, address: Address) -> Any:

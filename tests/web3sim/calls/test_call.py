@@ -51,6 +51,20 @@ def value_seen(build, *operations: str | int | bytes, **given) -> int:
     return int.from_bytes(result(to=long_zero(5005), **given), "big")
 
 
+@pytest.mark.parametrize("estimate", [False, True])
+def test_a_contract_is_called_by_its_number_or_its_own_address(ledger, estimate):
+    contract(ledger, 5001, code("ADDRESS", *RETURN_TOP), evm_address=OWN_ADDRESS)
+    by_number, by_address = (result(to=to, estimate=estimate) for to in (long_zero(5001), OWN_ADDRESS))
+    assert by_number == by_address
+    assert estimate or by_number == OWN_ADDRESS.rjust(32, b"\0")
+
+
+def test_value_for_the_number_of_an_account_goes_to_its_own_address(ledger):
+    ledger.entity(1009, evm_address=OWN_ADDRESS, balance=0)
+    contract(ledger, 5001, code(OWN_ADDRESS, "BALANCE", *RETURN_TOP))
+    assert result(to=long_zero(1009), value=5, sender=long_zero(CALLER)) == b""
+
+
 def test_a_call_answers_what_the_contract_returns(ledger):
     contract(ledger, 5001, ANSWERS)
     found = answer(asked(to=long_zero(5001), data=b"\1\0"))

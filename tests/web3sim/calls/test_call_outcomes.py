@@ -72,8 +72,8 @@ def test_call_without_code_costs_its_message(ledger, engine, to):
     ("to", "expected"),
     [
         *((long_zero(num), "INVALID_CONTRACT_ID") for num in (1, 10, 98, 750, 0x167, 0x169, 0x16C, 0x16D)),
-        *((to, "INVALID_ALIAS_KEY") for to in (long_zero(1000), MISSING, TOO_HIGH, long_zero(ALIASED))),
-        *((to, "") for to in (long_zero(751), long_zero(999), ALIAS)),
+        *((to, "INVALID_ALIAS_KEY") for to in (long_zero(1000), MISSING, TOO_HIGH)),
+        *((to, "") for to in (long_zero(751), long_zero(999), ALIAS, long_zero(ALIASED))),
         (bytes([9]) * 20, ""),
         (long_zero(TOKEN), "LOCAL_CALL_MODIFICATION_EXCEPTION"),
         (long_zero(SCHEDULE), "LOCAL_CALL_MODIFICATION_EXCEPTION"),

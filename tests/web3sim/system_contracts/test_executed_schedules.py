@@ -191,12 +191,12 @@ OTHER = Key(ed25519=bytes(range(1, 33)))
     ("update", "keys", "executed"),
     [
         ({"expiry": {"seconds": 10_000}}, {}, True),
-        ({"name": "New"}, {}, False),
-        ({"metadata_key": OTHER}, {"metadata_key": "ours"}, True),
+        ({"metadata_key": OTHER}, {"metadata_key": "ours"}, False),
         ({"metadata_key": OTHER}, {"metadata_key": "other"}, False),
         ({"metadata_key": OTHER}, {"admin_key": "ours", "metadata_key": "other"}, True),
+        ({"name": "New", "metadata_key": OTHER}, {"admin_key": "ours", "metadata_key": "other"}, True),
     ],
-    ids=["expiry", "name", "by its own key", "by no key", "by the admin key"],
+    ids=["expiry", "by the old key alone", "by no key", "by the admin key", "name and key"],
 )
 def test_scheduled_update_needs_the_admin_key_or_those_it_changes(ledger, update, keys, executed):
     key = stored(ledger, SchedulableTransactionBody(tokenUpdate=UPDATE | update))
@@ -211,13 +211,35 @@ def test_scheduled_update_needs_the_admin_key_or_those_it_changes(ledger, update
     assert (schedule.executed_timestamp is not None) is executed
 
 
-def test_scheduled_update_adds_no_metadata_key(ledger):
-    key = stored(ledger, SchedulableTransactionBody(tokenUpdate=UPDATE | {"metadata_key": OTHER}))
-    ledger.entity(3003, type="TOKEN", key=Key(ed25519=public(key)).SerializeToString())
+def test_both_forms_of_a_key_that_is_changed_sign(ledger):
+    key = stored(ledger)
+    ours = Key(ed25519=public(key))
+    body = SchedulableTransactionBody(tokenUpdate=UPDATE | {"metadata_key": ours})
+    ledger.entity(4006, type="SCHEDULE")
+    ledger.schedule(4006, transaction_body=body.SerializeToString(), payer=SIGNER)
+    ledger.entity(3003, type="TOKEN")
+    ledger.token(3003, metadata_key=ours.SerializeToString())
+    calls = Calls(SCHEDULE_SERVICE, sender=CONTRACT)
+    pair = {"pubKeyPrefix": public(key), "ed25519": key.sign(parse_body(4006))}
+    signatures = SignatureMap(sigPair=[pair]).SerializeToString()
+    assert calls.code(SIGN, long_zero(4006), signatures) == "SUCCESS"
+    schedule = calls.overlay.schedule(4006)
+    assert schedule is not None
+    assert schedule.executed_timestamp is not None
+
+
+@pytest.mark.parametrize(
+    ("update", "has_admin_key"),
+    [({"metadata_key": OTHER}, True), ({"metadata_key": OTHER}, False), ({"name": "New"}, False)],
+    ids=["no such key", "no key at all", "no admin key"],
+)
+def test_what_no_key_of_the_token_allows_is_unresolvable(ledger, update, has_admin_key):
+    key = stored(ledger, SchedulableTransactionBody(tokenUpdate=UPDATE | update))
+    ours = Key(ed25519=public(key)).SerializeToString()
+    ledger.entity(3003, type="TOKEN", key=ours if has_admin_key else None)
     ledger.token(3003)
     calls = Calls(SCHEDULE_SERVICE, sender=CONTRACT)
-    assert calls.code(SIGN, long_zero(4005), signed(key)) == "SUCCESS"
-    assert calls.token(3003).metadata_key is None
+    assert calls.code(SIGN, long_zero(4005), signed(key)) == "UNRESOLVABLE_REQUIRED_SIGNERS"
 
 
 @pytest.mark.parametrize("key", [b"", b"\x32\x00", b"\xff"], ids=["none", "empty list", "unreadable"])

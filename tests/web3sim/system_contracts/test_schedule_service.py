@@ -144,6 +144,74 @@ def test_what_can_not_be_scheduled_is_found_before_a_static_frame_halts(calls):
     assert (answer.reverted, answer.child, answer.gas) == (True, "INVALID_SCHEDULE_ID", 10**7)
 
 
+INFO = "updateTokenInfo(address,HederaTokenV3)"
+
+
+def info_change(token: int, treasury: bytes, **changes: Any) -> bytes:
+    """A change of the name, treasury, and renewal account of a token."""
+    members = {
+        "name": "New",
+        "symbol": "",
+        "treasury": treasury,
+        "memo": "",
+        "finite": False,
+        "max_supply": 0,
+    }
+    members |= {"freeze_default": False, "keys": [], "expiry": (0, NOBODY, 0)} | changes
+    return selector_of(INFO) + encode(parameters_of(INFO), (long_zero(token), tuple(members.values())))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (info_change(TOKEN, long_zero(PERSON)), None),
+        # A scheduled change has account 0 as its treasury, which a call leaves unchanged.
+        (info_change(TOKEN, NOBODY), b"UNRESOLVABLE_REQUIRED_SIGNERS"),
+        (info_change(TOKEN, bytes([7]) * 20), b"UNRESOLVABLE_REQUIRED_SIGNERS"),
+        (info_change(9999, long_zero(PERSON)), b"UNRESOLVABLE_REQUIRED_SIGNERS"),
+        (
+            info_change(TOKEN, long_zero(PERSON), expiry=(0, long_zero(9999), 0)),
+            b"UNRESOLVABLE_REQUIRED_SIGNERS",
+        ),
+        (creation(expiry=(0, long_zero(9999), 7_776_000)), b"UNRESOLVABLE_REQUIRED_SIGNERS"),
+        (creation(max_supply=4), b"INVALID_TOKEN_INITIAL_SUPPLY"),
+        (creation(freeze_default=True), b"TOKEN_HAS_NO_FREEZE_KEY"),
+    ],
+    ids=[
+        "change",
+        "no treasury",
+        "unknown treasury",
+        "token",
+        "renewal",
+        "renewal of a new one",
+        "supply",
+        "key",
+    ],
+)
+def test_a_schedule_names_accounts_that_sign(calls, data, text):
+    answer = calls(NATIVE, TOKEN_SERVICE, data, long_zero(PERSON))
+    if text is None:
+        assert answer.output[:32] == words(CODES["SUCCESS"])
+        return
+    assert (answer.reverted, answer.output, answer.child) == (True, text, text.decode())
+    assert not [row for row in calls.journal.rows().values() if isinstance(row, Schedule)]
+
+
+@pytest.mark.parametrize("collected", [True, False], ids=["in hbar", "in the token itself"])
+def test_who_collects_fees_of_a_scheduled_token_exists(calls, collected):
+    signature = "createFungibleTokenWithCustomFees(HederaTokenV3,int64,int32,FixedFeeV2[],FractionalFeeV2[])"
+    expiry = 0, long_zero(PERSON), 7_776_000
+    struct: tuple[Any, ...] = ("Gold", "GLD", long_zero(PERSON), "", True, 9, False, [], expiry)
+    fees = [(5, NOBODY, collected, not collected, long_zero(9999))]
+    data = selector_of(signature) + encode(parameters_of(signature), (struct, 5, 2, fees, []))
+    assert calls(NATIVE, TOKEN_SERVICE, data, long_zero(PERSON)).output == b"UNRESOLVABLE_REQUIRED_SIGNERS"
+
+
+@pytest.mark.parametrize("payer", [long_zero(9999), bytes([7]) * 20, NOBODY], ids=["number", "alias", "zero"])
+def test_a_payer_of_a_schedule_exists(calls, payer):
+    assert calls(NATIVE, TOKEN_SERVICE, creation(), payer).halt is Halt.PRECOMPILE
+
+
 def test_a_token_that_can_not_be_is_not_scheduled(calls):
     answer = calls(NATIVE, TOKEN_SERVICE, creation(symbol=""), long_zero(PERSON))
     assert answer.output == b"MISSING_TOKEN_SYMBOL"

@@ -53,6 +53,8 @@ class LedgerComputation(EngineComputation):
     ) -> ComputationAPI:
         assert isinstance(state, LedgerEngineState)
         if message.is_create:
+            if state.system is not None:
+                state.system.add_created(message.storage_address, AccountKind.CONTRACT, state.journal)
             return super().apply_message(state, message, transaction_context, parent_computation)
         halt = cls.call_halt(state, message)
         if halt is not None:
@@ -67,6 +69,8 @@ class LedgerComputation(EngineComputation):
         if price:
             # There is no code at the address, so that nothing else has used its gas.
             frame.consume_gas(price, reason="account creation")
+            assert state.system is not None
+            state.system.add_created(message.storage_address, AccountKind.ACCOUNT, state.journal)
         return frame
 
     @classmethod

@@ -44,8 +44,7 @@ def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Tok
     Checks, in this order: supply and decimals, what each type needs; the accounts; memo, symbol and name;
     keys; the number of fees; expiry; custom fees.
     """
-    unique = body.tokenType == 1
-    _check_supply(body, unique=unique)
+    check_supply(body)
     holdings.require_signature(ledger, entity_id.from_account(body.treasury), payer, "INVALID_ACCOUNT_ID")
     check_renewer(ledger, body, payer)
     check_collectors(ledger, body.custom_fees)
@@ -55,7 +54,7 @@ def create_token(ledger: Overlay, body: Any, now: int, payer: int | None) -> Tok
     check_keys(body)
     reject_if(len(body.custom_fees) > MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     _check_expiry(body, now)
-    check_fees(ledger, body.custom_fees, token=None, unique=unique)
+    check_fees(ledger, body.custom_fees, token=None, unique=body.tokenType == 1)
     return _add_token(ledger, body, now)
 
 
@@ -134,7 +133,9 @@ def renewal_columns(body: Any) -> dict[str, Any]:
     }
 
 
-def _check_supply(body: Any, *, unique: bool) -> None:
+def check_supply(body: Any) -> None:
+    """Errors: Rejected, for supply and decimals, and a key that is missing with them."""
+    unique = body.tokenType == 1
     reject_if(body.initialSupply > (0 if unique else MAX_INT64), "INVALID_TOKEN_INITIAL_SUPPLY")
     reject_if(body.decimals > (0 if unique else _MAX_INT32), "INVALID_TOKEN_DECIMALS")
     finite = body.supplyType == 1

@@ -123,20 +123,22 @@ def _creation(
 
 
 def update(invocation: Invocation, message: Any) -> None:
-    """Change the token of a message. Errors: Rejected."""
-    ledger = invocation.ledger
-    update_token(ledger, message.tokenUpdate, _seconds(ledger), invocation.sender_id)
+    """Change the token of a message; account 0 as the treasury changes none. Errors: Rejected."""
+    ledger, body = invocation.ledger, message.tokenUpdate
+    if body.HasField("treasury") and body.treasury == AccountID(accountNum=0):
+        body.ClearField("treasury")
+    update_token(ledger, body, _seconds(ledger), invocation.sender_id)
 
 
 def info_change(invocation: Invocation, token: bytes, struct: Any) -> Any:
-    """Supply and freeze default of the struct are not changed, nor the treasury to account 0."""
+    """Supply and freeze default of the struct are not changed."""
     name, symbol, treasury, memo, _, _, _, token_keys, expiry = struct
     message = keys_change(invocation, token, token_keys)
     body = message.tokenUpdate
     body.name, body.symbol, body.memo.value = name, symbol, memo
     number = account_number(invocation.ledger, treasury)
-    if number != 0:
-        body.treasury.CopyFrom(_account(number))
+    # An address without an account stays one, to differ from account 0.
+    body.treasury.CopyFrom(AccountID(alias=treasury) if number is None else _account(number))
     _set_expiry(body, expiry, account_number(invocation.ledger, expiry[1]))
     return message
 

@@ -8,7 +8,6 @@ code. Functions of a token have its address as their first argument.
 from collections.abc import Callable
 from typing import Any
 
-from web3sim.engine.interface import ZERO_ADDRESS
 from web3sim.operations.prices import AIRDROP, APPROVE, ASSOCIATE, MINT_NFT, TOKEN_OPERATION
 from web3sim.operations.rejections import Rejection
 from web3sim.operations.tokens import status, supply
@@ -263,7 +262,6 @@ _VIEWS = (
         "getNonFungibleTokenInfo(address,int64)",
         views.unique_info,
         "(int32,(TokenInfoV1,int64,address,int64,bytes,address))",
-        nothing=lambda: ((no_token_info(), 0, ZERO_ADDRESS, 0, b"", ZERO_ADDRESS),),
     ),
     Function("getTokenCustomFees(address)", views.custom_fees, "(int32,CustomFeesV2)"),
     Function("allowance(address,address,address)", views.allowance, "(int64,uint256)"),

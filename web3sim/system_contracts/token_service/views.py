@@ -21,6 +21,7 @@ from web3sim.system_contracts.token_service.info import (
     fee_structs,
     key_value,
     nft_info,
+    no_token_info,
     token_info,
 )
 
@@ -130,7 +131,13 @@ def fungible_info(invocation: Invocation, address: Address) -> tuple[Any]:
 
 
 def unique_info(invocation: Invocation, address: Address, serial_number: int) -> tuple[Any]:
-    token, ledger = _loaded(invocation, address, serial_number), invocation.ledger
+    """A refusal answers the serial that was named, also of an unknown token."""
+    ledger = invocation.ledger
+    try:
+        token = _loaded(invocation, address, serial_number)
+    except Rejected as refused:
+        unknown = no_token_info(), serial_number, ZERO_ADDRESS, 0, b"", ZERO_ADDRESS
+        raise Rejected(refused.code, results=(unknown,)) from None
     nft = ledger.nft(token.id, serial_number) if token.unique else None
     if nft is not None:
         return ((token_info(ledger, token), *nft_info(ledger, token, serial_number, nft)),)

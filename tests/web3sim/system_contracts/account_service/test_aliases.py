@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.web3sim.engine.world import code
+from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.account_service.accounts import (
     ADDRESS,
@@ -13,8 +15,11 @@ from tests.web3sim.system_contracts.account_service.accounts import (
     UNKNOWN,
     ask,
     people,
+    scripted,
+    step,
 )
 from tests.web3sim.system_contracts.calls import data_of, run, words
+from tests.web3sim.system_contracts.scripts import Step
 from web3sim.engine.interface import Halt, Status
 
 ALIAS_OF, NUMBER_OF, IS_VALID = (
@@ -64,3 +69,42 @@ def test_arguments_that_can_not_be_read_halt(ledger, signature):
     for arguments in ((), (1 << 160,)):
         result = run(current(), SERVICE, data_of(signature, *arguments))
         assert (result.status, result.halt) == (Status.HALT, Halt.PRECOMPILE)
+
+
+FACTORY, PAYING = 5003, 5004
+#: Creates an empty contract and answers its address.
+CREATES = code(0, 0, 0, "CREATE", 0, "MSTORE", 32, 0, "RETURN")
+#: Sends a tinybar to an address without an account.
+PAYS = code(0, 0, 0, 0, 1, UNKNOWN, "GAS", "CALL", 0, "MSTORE", 32, 0, "RETURN")
+
+
+def test_what_a_call_creates_is_numbered_in_order(ledger):
+    """A contract, an account to which value is sent, and a contract again."""
+    contract(ledger, FACTORY, CREATES)
+    contract(ledger, PAYING, PAYS, balance=10)
+    create = Step(long_zero(FACTORY), b"")
+    made = [create, Step(long_zero(PAYING), b""), create]
+    first, _, second = scripted(ledger, *made, number=5001)
+    addresses = [first.output[-20:], UNKNOWN, second.output[-20:]]
+    # The contract of the next call has a number, too.
+    number = current().next_num + 5005 - PAYING
+
+    numbers = [step(NUMBER_OF, address) for address in reversed(addresses)]
+    aliases = [step(ALIAS_OF, long_zero(number + index)) for index in range(3)]
+    found = scripted(ledger, *made, *numbers, *aliases, number=5005)[3:]
+
+    assert [each.output for each in found[:3]] == [
+        words(22, long_zero(number + index)) for index in (2, 1, 0)
+    ]
+    assert [each.output for each in found[3:]] == [words(22, address) for address in addresses]
+
+
+def test_a_reverted_creation_leaves_no_number(ledger):
+    contract(ledger, FACTORY, code(0, 0, 0, "CREATE", 0, 0, "REVERT"))
+    contract(ledger, PAYING, CREATES)
+    number = 5005 + (current().next_num - PAYING)
+    found = scripted(
+        ledger, Step(long_zero(FACTORY), b""), Step(long_zero(PAYING), b""), step(ALIAS_OF, long_zero(number))
+    )
+    assert [outcome.succeeded for outcome in found] == [False, True, True]
+    assert found[2].output == words(22, found[1].output[-20:])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mirror.core.values.keys import EMPTY_LIST
 from tests.build import START
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero
@@ -19,10 +20,12 @@ from tests.web3sim.system_contracts.account_service.accounts import (
     scripted,
     step,
 )
-from tests.web3sim.system_contracts.calls import CALLER, data_of, run, words
+from tests.web3sim.system_contracts.calls import BLOCK, CALLER, data_of, run, words
 from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from tests.web3sim.system_contracts.token_service.ledger import FOREIGN, OTHER_CONTRACT, PEOPLE
-from web3sim.engine.interface import Halt, Status
+from web3sim.engine import registry
+from web3sim.engine.interface import CallRequest, Halt, Status
+from web3sim.system_contracts.contracts import NetworkContracts
 
 ALLOWANCE, APPROVE = "hbarAllowance(address,address)", "hbarApprove(address,address,int256)"
 REDIRECT = "redirectForAccount(address,bytes)"
@@ -166,3 +169,40 @@ def test_an_account_answers_through_the_service_as_well(ledger):
     assert ask(REDIRECT, ADDRESS, inner).output == words(22, 9)
     # Not by its own function at the service's address.
     assert ask(OWN_ALLOWANCE, SPENDER).halt is Halt.PRECOMPILE
+
+
+HOLLOW, ITS_ADDRESS = 2010, bytes([0x77]) * 20
+
+
+@pytest.mark.parametrize(
+    ("data", "to"),
+    [
+        (call_data(APPROVE, ITS_ADDRESS, SPENDER, 5), SERVICE),
+        (call_data(APPROVE, ITS_ADDRESS, UNKNOWN, 5), SERVICE),
+        (call_data(OWN_APPROVE, SPENDER, 5), ITS_ADDRESS),
+        (call_data("setUnlimitedAutomaticAssociations(bool)", True), ITS_ADDRESS),
+    ],
+    ids=["approve", "unknown spender", "at its address", "associations at its address"],
+)
+def test_an_account_without_a_key_yet_changes_for_itself_alone(ledger, data, to):
+    ledger.entity(HOLLOW, key=EMPTY_LIST, evm_address=ITS_ADDRESS, alias=ITS_ADDRESS)
+    by_another = run(current(), to, data)
+    assert by_another.status is not Status.SUCCESS
+    assert (by_another.output, by_another.child_failures) == (b"", ())
+    itself = CallRequest(ITS_ADDRESS, to, data, 3_000_000)
+    state = current()
+    result = registry.engine("pyevm").execute(itself, BLOCK, state, NetworkContracts(state))
+    is_known = UNKNOWN not in data
+    assert (result.status is Status.SUCCESS, result.output == words(22)) == (is_known, is_known)
+
+
+def test_an_account_with_an_empty_key_approves_nothing(ledger):
+    ledger.entity(HOLLOW, key=EMPTY_LIST)
+    result = ask(APPROVE, long_zero(HOLLOW), SPENDER, 5)
+    assert (result.status, result.output) == (Status.REVERT, words(CODES["INVALID_ALLOWANCE_OWNER_ID"]))
+
+
+def test_an_account_with_an_empty_key_keeps_its_associations(ledger):
+    ledger.entity(HOLLOW, key=EMPTY_LIST)
+    result = run(current(), long_zero(HOLLOW), call_data("setUnlimitedAutomaticAssociations(bool)", True))
+    assert (result.status, result.output) == (Status.SUCCESS, words(CODES["INVALID_ACCOUNT_ID"]))

@@ -147,6 +147,7 @@ class _Watched:
         )
         self.proxied, self.accepts_value = self._contracts.proxied, self._contracts.accepts_value
         self.tied_to_tokens, self.creation_gas = self._contracts.tied_to_tokens, self._contracts.creation_gas
+        self.add_created = self._contracts.add_created
         self.journal: Journal | None = None
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:

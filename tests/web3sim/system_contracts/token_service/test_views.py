@@ -295,7 +295,7 @@ FREE_WHEN_STATIC = (
     "getTokenDefaultKycStatus(address)",
 )
 NOT_TOKENS = (long_zero(DELETED), long_zero(OWNER), OWNER_ADDRESS, UNKNOWN, NOBODY)
-NFT = (0, text(NOBODY), 0, b"", text(NOBODY))
+NFT = (text(NOBODY), 0, b"", text(NOBODY))
 REFUSED = [
     *(
         (signature, (address, *((OWNER,) if signature in OF_TWO else ())), 167, None)
@@ -304,7 +304,10 @@ REFUSED = [
     ),
     *((INFO, (address,), 167, (NO_INFO,)) for address in NOT_TOKENS),
     *((FUNGIBLE, (address,), 167, ((NO_INFO, 0),)) for address in NOT_TOKENS),
-    *((UNIQUE_INFO, (address, 1), 167, ((NO_INFO, *NFT),)) for address in NOT_TOKENS),
+    *(
+        (UNIQUE_INFO, (address, serial), 167, ((NO_INFO, serial, *NFT),))
+        for serial, address in enumerate(NOT_TOKENS)
+    ),
     *((signature, (TOKEN_ADDRESS, UNKNOWN), 15, (False,)) for signature in (FROZEN, KYC)),
     # It has an address of its own.
     (FROZEN, (TOKEN_ADDRESS, long_zero(OWNER)), 15, (False,)),
