@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from ledger.queries import system_files
 from mirror.core import config
+from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import SpringReadView
@@ -20,6 +21,15 @@ from mirror.core.values.json_types import Int32, Int64, Timestamp
 # PARAMETERS
 class ExchangeRateParameters(spring.ParameterSet):
     timestamp = spring.Timestamp(help="Time of the rates.")
+
+
+# QUERY
+def rates_within(times: Bounds) -> tuple[Any, int]:
+    """Return the last ExchangeRateSet within these times, and its time. Errors: NotFound."""
+    version = system_files.system_file(system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
+    if version is None:
+        raise no_file(system_files.EXCHANGE_RATES)
+    return version
 
 
 # JSON
@@ -59,11 +69,7 @@ class ExchangeRate(SpringReadView):
     parameters, max_age, answers = ExchangeRateParameters, 60, ExchangeRateJson
 
     def read(self, parameters: ExchangeRateParameters) -> ExchangeRateJson:
-        times = spring.time_window(parameters.timestamp)
-        version = system_files.system_file(system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
-        if version is None:
-            raise no_file(system_files.EXCHANGE_RATES)
-        rates, at = version
+        rates, at = rates_within(spring.time_window(parameters.timestamp))
         return {
             "current_rate": rate_json(rates, "currentRate"),
             "next_rate": rate_json(rates, "nextRate"),

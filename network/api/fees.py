@@ -1,7 +1,8 @@
 """GET /api/v1/network/fees: the price of a unit of gas. POST: the fees of a transaction.
 
-Source of prices: the fee schedule 0.0.111 and the exchange rate 0.0.112 in force at the last moment of
-`timestamp`, or else at the time of the schedule; the next one counts once the current one has expired.
+Source of prices: the fee schedule 0.0.111, or 0.0.113 where that is missing, and the exchange rate 0.0.112 in
+force at the last moment of `timestamp`, or else at the time of the schedule; the next one counts once the
+current one has expired.
 Source of an estimate: the schedule 0.0.113 or the built-in one; in mode STATE also token and custom_fee.
 Amounts: int64 tinybars per unit of gas; int64 tinycents in an estimate.
 Errors: 400 malformed parameter or transaction; 404 naming the file that is missing; 413; 415.
@@ -14,9 +15,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ledger.queries import system_files
-from ledger.queries.fee_schedules import SCHEDULE_UNITS_PER_TINYCENT, rate_in_force, schedule_in_force
+from ledger.queries.fee_schedules import (
+    SCHEDULE_UNITS_PER_TINYCENT,
+    WITH_GAS,
+    fee_schedules,
+    rate_in_force,
+    schedule_in_force,
+)
 from mirror.core.db.reading.sql import MAX_INT64
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.views import PostedBody, SpringReadView
 from mirror.core.rest.parameters import spring
@@ -24,22 +30,17 @@ from mirror.core.rest.parameters.bodies import UNREADABLE, read_body
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import (
-    CurrentAndNextFeeSchedule,
     DecodeError,
-    ExchangeRateSet,
     SignedTransaction,
     Transaction,
     TransactionBody,
 )
 from mirror.core.values.json_types import Int64, Timestamp
-from network.api.exchange_rate import no_file
+from network.api.exchange_rate import no_file, rates_within
 from network.fees.estimate import Estimate, Part
 from network.fees.high_volume import MAX_UTILIZATION, ONCE
 from network.fees.usage import UnknownType, named_ids
 from network.queries import simple_fees
-
-# The kinds of transactions that use gas, by their number in the fee schedule (HederaFunctionality).
-_WITH_GAS = {6: "ContractCall", 7: "ContractCreate", 84: "EthereumTransaction"}
 
 _PROTOBUF = ("application/protobuf", "application/x-protobuf")
 
@@ -90,15 +91,6 @@ class EstimateParameters(spring.ParameterSet):
         help="Basis of the estimate: the transaction alone, or also the state of the network.",
     )
     throttle = ThrottleParameter()
-
-
-# QUERY
-def current(num: int, times: Bounds, message_class: Any) -> tuple[Any, int]:
-    """Return a system file as a message, and its time. Errors: NotFound."""
-    version = system_files.system_file(num, times, message_class.FromString)
-    if version is None:
-        raise no_file(num)
-    return version
 
 
 # JSON
@@ -175,11 +167,11 @@ def fees_json(schedule: Any, rate: Any) -> list[FeeJson]:
     return [
         {
             "gas": min(max(_tinycents(entry) * rate.hbarEquiv // rate.centEquiv, 1), MAX_INT64),
-            "transaction_type": _WITH_GAS[entry.hederaFunctionality],
+            "transaction_type": WITH_GAS[entry.hederaFunctionality],
         }
         for entry in schedule.transactionFeeSchedule
         if rate.centEquiv
-        and entry.hederaFunctionality in _WITH_GAS
+        and entry.hederaFunctionality in WITH_GAS
         and entry.fees
         and entry.fees[0].HasField("servicedata")
     ]
@@ -203,8 +195,11 @@ class Fees(SpringReadView):
 
     def read(self, parameters: FeeParameters) -> FeesJson:
         times = spring.time_window(parameters.timestamp)
-        schedules, at = current(system_files.FEE_SCHEDULE, times, CurrentAndNextFeeSchedule)
-        rates, _ = current(system_files.EXCHANGE_RATES, times, ExchangeRateSet)
+        schedule = fee_schedules(times)
+        if schedule is None:
+            raise no_file(system_files.FEE_SCHEDULE)
+        schedules, at = schedule
+        rates, _ = rates_within(times)
         # Rounded up: any time after the second of an expiry is beyond it.
         seconds = -(-(at if times.upper is None else times.upper) // timestamp.NANOS_PER_SECOND)
         fees = fees_json(schedule_in_force(schedules, seconds), rate_in_force(rates, seconds))

@@ -4,7 +4,7 @@ import time
 from collections.abc import Collection
 from threading import Lock
 
-from ledger.queries.system_files import system_file
+from ledger.queries.system_files import SIMPLE_FEES, system_file
 from mirror.core import config
 from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
@@ -13,7 +13,6 @@ from network.fees.estimate import Schedule
 from network.fees.genesis import genesis
 from network.fees.usage import Facts
 
-_FILE = 113
 _REFRESH = "rest.fee.refreshInterval"
 
 _OF_TOKENS = ("token", "token_id", "t.type = 'NON_FUNGIBLE_UNIQUE'")
@@ -34,7 +33,7 @@ def schedule() -> Schedule:
     with _lock:
         if _read is not None and now < _read[0] + config.value(_REFRESH):
             return _read[1]
-    version = system_file(_FILE, Bounds(), _decoded)
+    version = system_file(SIMPLE_FEES, Bounds(), _decoded)
     with _lock:
         _read = None if version is None else (now, version[0])
     return _GENESIS if version is None else version[0]

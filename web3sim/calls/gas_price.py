@@ -1,22 +1,19 @@
 """The price of a unit of gas, and the exchange rate.
 
-Source: the fee schedule 0.0.111 and the exchange rate 0.0.112 in force at the beginning of the hour.
-A version that can't be decoded is skipped.
+Source: the fee schedule 0.0.111, or 0.0.113 where that is missing, and the exchange rate 0.0.112 in force at
+the beginning of the hour. A version that can't be decoded is skipped.
 """
 
 from ledger.queries import system_files
-from ledger.queries.fee_schedules import gas_of_schedule, rate_in_force, schedule_in_force
-from mirror.core import config
+from ledger.queries.fee_schedules import fee_schedules, gas_of_schedule, rate_in_force, schedule_in_force
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet
+from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations.prices import WITHOUT_FILES, Prices
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.cache import caches
 
 _SECONDS_PER_HOUR = 3600
-
-_ATTEMPTS = "web3.evm.maxFileAttempts"
 
 
 def prices(selected: SelectedBlock, now: int) -> Prices:
@@ -48,21 +45,14 @@ def _prices(times: Bounds, seconds: int) -> Prices:
 
 def _scheduled_price(times: Bounds, seconds: int) -> int:
     """Return the price in the schedule, in thousandths of a tinycent."""
-    version = system_files.system_file(
-        system_files.FEE_SCHEDULE,
-        times,
-        CurrentAndNextFeeSchedule.FromString,
-        attempts=config.value(_ATTEMPTS),
-    )
+    version = fee_schedules(times)
     price = None if version is None else gas_of_schedule(schedule_in_force(version[0], seconds))
     return WITHOUT_FILES.scheduled if price is None else price
 
 
 def _rate(times: Bounds, seconds: int) -> tuple[int, int]:
     """Return an amount of cents and the amount of hbars that is worth as much."""
-    version = system_files.system_file(
-        system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString, attempts=config.value(_ATTEMPTS)
-    )
+    version = system_files.system_file(system_files.EXCHANGE_RATES, times, ExchangeRateSet.FromString)
     # A rate that ends as the hour begins is not the one of that hour.
     rate = None if version is None else rate_in_force(version[0], seconds + 1)
     return (

@@ -1,6 +1,8 @@
+from typing import Any
+
 import pytest
 
-from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, FeeExtra, FeeSchedule
 from tests.api import assert_answer
 from tests.build import START
 from tests.network.files import UNREADABLE, UPDATE, fee_schedule, part, rates
@@ -108,14 +110,67 @@ def test_schedule_and_rate_expire_each_at_its_own_time(api, build, schedule_expi
     assert listed(api.get(URL)) == [("ContractCall", expected)]
 
 
-def test_a_file_that_cannot_be_read_is_tried_twelve_times_back(api, build):
+def test_the_last_readable_version_counts_however_many_follow(api, build):
     part(111, fee_schedule((CALL, 24_000)))
-    part(112, rates(12), at=START + 100)
-    for tries in range(1, 13):
-        assert listed(api.get(URL)) == [("ContractCall", 2)]
-        part(111, UNREADABLE, at=START + tries, type=UPDATE)
+    part(112, rates(12), at=START + 1)
+    for tries in range(1, 120):
+        part(111, UNREADABLE, at=START + 2 * tries, type=UPDATE)
+        part(112, UNREADABLE, at=START + 2 * tries + 1, type=UPDATE)
+    assert listed(api.get(URL)) == [("ContractCall", 2)]
+    assert api.get("/api/v1/network/exchangerate").json()["current_rate"]["cent_equivalent"] == 12
+
+
+def simple_fees(gas: int | None, *types: int) -> bytes:
+    schedule: Any = FeeSchedule()
+    if gas is not None:
+        schedule.extras.add(name=FeeExtra.Value("GAS"), fee=gas)
+    schedule.extras.add(name=FeeExtra.Value("KEYS"), fee=7)
+    service = schedule.services.add(name="Contract")
+    for number in types:
+        service.schedule.add(name=number, base_fee=5)
+    return bytes(schedule.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            simple_fees(852, ETHEREUM, CREATE, TRANSFER, CALL),
+            [("ContractCall", 71), ("ContractCreate", 71), ("EthereumTransaction", 71)],
+        ),
+        (simple_fees(852, CALL), [("ContractCall", 71)]),
+        (simple_fees(0, CALL), [("ContractCall", 1)]),
+        (simple_fees(2**64 - 1, CALL), [("ContractCall", (2**63 - 1) // 1000 // 12)]),
+        (simple_fees(None, CALL), []),
+        (simple_fees(852, TRANSFER), []),
+    ],
+    ids=["all types", "one type", "free", "most", "no price", "no type"],
+)
+def test_without_the_file_111_the_price_is_that_of_the_file_113(api, build, content, expected):
+    part(113, content, at=START + 1)
+    part(112, rates(12), at=START + 2)
+    answer = api.get(URL)
+    assert listed(answer) == expected
+    assert answer.json()["timestamp"] == "1700000000.000000001"
+
+
+@pytest.mark.parametrize("content", [b"", UNREADABLE], ids=["empty", "unreadable"])
+def test_a_file_113_without_entries_has_no_prices(api, build, content):
+    part(113, content)
+    part(112, rates(12), at=START + 2)
     answer = api.get(URL)
     assert (answer.status, answer.json()) == (404, problem("File 0.0.111 not found", "Not Found"))
+
+
+def test_the_file_111_counts_until_it_is_retired(api, build):
+    part(111, fee_schedule((CALL, 24_000)))
+    part(112, rates(12), at=START + 1)
+    part(113, simple_fees(852, CALL), at=START + 2)
+    assert listed(api.get(URL)) == [("ContractCall", 2)]
+    build.entity(111, type="FILE", deleted=True, timestamp_range=f"[{START + 5},)")
+    assert listed(api.get(URL)) == [("ContractCall", 71)]
+    assert listed(api.get(f"{URL}?timestamp=1700000000.000000005")) == [("ContractCall", 71)]
+    assert listed(api.get(f"{URL}?timestamp=1700000000.000000004")) == [("ContractCall", 2)]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Calls on stored rows: who may make them, what comes of them, what they need."""
 
 from http import HTTPStatus
+from typing import Any
 
 import pytest
 
+from mirror.core.values.hapi.messages import FeeExtra, FeeSchedule
 from tests.build import START
 from tests.network.files import UNREADABLE, fee_schedule, part, rates
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
@@ -392,14 +394,18 @@ def test_a_new_rate_counts_from_its_block_on(ledger):
     assert int.from_bytes(result(to=long_zero(5005)), "big") == 142
 
 
-def test_files_that_can_not_be_read_are_passed_over(ledger, settings_of):
+def test_files_that_can_not_be_read_are_skipped(ledger):
     part(112, rates(6, expires=FAR), at=START + 2)
-    for later in range(11):
+    for later in range(150):
         part(112, UNREADABLE, at=START + 3 + later)
     assert value_seen(ledger, "GASPRICE") == 142
-    cache.reset()
-    settings_of({"web3.evm.maxFileAttempts": 11})
-    assert int.from_bytes(result(to=long_zero(5005)), "big") == 71
+
+
+def test_without_the_file_111_gas_has_the_price_of_the_file_113(ledger):
+    schedule: Any = FeeSchedule(extras=[{"name": FeeExtra.Value("GAS"), "fee": 2 * 852}])
+    schedule.services.add().schedule.add(name=CONTRACT_CALL)
+    part(SIMPLE_FEES, schedule.SerializeToString())
+    assert value_seen(ledger, "GASPRICE") == 142
 
 
 def test_gas_costs_something_whatever_the_files_say(ledger):

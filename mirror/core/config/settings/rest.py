@@ -39,8 +39,6 @@ SETTINGS = (
             "List token transfers that no contract made among the contract results, as they have logs, too."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the table topic_message_lookup (partitioned databases)."),
-    Setting("rest.query.maxFileAttempts", 12, "How many versions of a system file are tried, from the last "
-            "one back, until one can be read.", low=1, high=1000),
     Setting("rest.users", "[]", "Users who sign in by HTTP basic authentication and get pages of up to "
             "`limit` rows instead of response.limit.max, as a JSON list of objects with username, password "
             "and limit. Wrong credentials are refused; without any, and while there are no users, clients "

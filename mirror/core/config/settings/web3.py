@@ -69,8 +69,6 @@ SETTINGS = (
     Setting("web3.evm.evmVersions", "",
             "Versions of the network's EVM at past blocks, as a JSON object of first blocks and versions. If "
             "it is empty, mainnet has its own versions, and other networks have none."),
-    Setting("web3.evm.maxFileAttempts", 12,
-            "Versions of a system file that are tried until one can be read.", low=1, high=1000),
     Setting("web3.evm.maxGasLimit", 15_000_000, "Most gas of a call.", unit="gas", low=21_000),
     Setting("web3.evm.maxGasRefundPercentage", 100, "Share of a call's gas limit that may go unused: with 20 "
             "a call uses at least 80 %.", unit="percent", low=1, high=100),
