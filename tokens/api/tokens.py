@@ -6,6 +6,7 @@ it is a supply. Errors: 400 malformed parameter or id; 404 no such token, or non
 """
 
 import operator
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
@@ -29,6 +30,8 @@ from tokens.queries import tokens as queries
 from tokens.queries.tokens import ListedToken, Selection
 
 _MIN_NAME, _MAX_NAME = 3, 100  # bytes
+# Characters that mean something else in a pattern for ILIKE.
+_SPECIAL = re.compile(r"[\\%_]")
 _NON_FUNGIBLE = "NON_FUNGIBLE_UNIQUE"
 # In the order of comparisons.
 _TYPES = ("FUNGIBLE_COMMON", _NON_FUNGIBLE)
@@ -38,7 +41,7 @@ _HOLDS |= {name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")}
 
 # PARAMETERS
 class NameParameter(Parameter[list[str]]):
-    """A part of a name, read as a pattern for ILIKE, where % and _ stand for any text and any character."""
+    """A part of a name, as a pattern for ILIKE in which all its characters stand for themselves."""
 
     schema = {"type": "string", "minLength": _MIN_NAME, "maxLength": _MAX_NAME}
 
@@ -53,7 +56,7 @@ class NameParameter(Parameter[list[str]]):
     def read(self, text: str) -> str:
         if not _MIN_NAME <= len(text.encode()) <= _MAX_NAME:
             raise InvalidValue(text)
-        return "%" + text.replace("\\", "\\\\") + "%"
+        return "%" + _SPECIAL.sub(r"\\\g<0>", text) + "%"
 
     def combined(self, comparisons: list[Comparison]) -> list[str]:
         return [comparison.value for comparison in comparisons]

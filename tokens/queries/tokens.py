@@ -20,7 +20,7 @@ from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from tokens.models import Token
 
 # A pattern without this part is no help to the index of names.
-_TRIGRAM = re.compile(r"\w{3}")
+_TRIGRAM = re.compile(r"[^\W_]{3}")
 
 
 class Selection(NamedTuple):
