@@ -17,6 +17,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
+from mirror.core.values import entity_id
 from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, TimestampRangeJson, page_type
 from mirror.core.values.timestamp import spring_staking_period_json
 from network.queries import address_books
@@ -39,6 +40,9 @@ class AddressBookParameter(spring.Id):
 
     def absent(self) -> None:
         return None
+
+    def default_value(self) -> str | None:
+        return entity_id.text(config.own_id(_DEFAULT_ADDRESS_BOOK))
 
 
 class NodeParameters(spring.StrictParameterSet):

@@ -2,6 +2,7 @@ import json
 import re
 from typing import Any, NotRequired, TypedDict
 
+import jsonschema_rs
 import pytest
 import yaml
 from django.contrib.staticfiles import finders
@@ -75,6 +76,31 @@ def test_every_parameter_is_described(document):
             for parameter in operation.get("parameters", ()):
                 assert parameter["description"].endswith("."), parameter
                 assert parameter["schema"]["type"]
+
+
+def test_a_default_is_a_value_that_a_request_may_have(document):
+    parameters = [
+        parameter
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        for parameter in operation.get("parameters", ())
+        if "default" in parameter["schema"]
+    ]
+    for parameter in parameters:
+        jsonschema_rs.validate(parameter["schema"], parameter["schema"]["default"])
+    defaults = {parameter["name"]: parameter["schema"]["default"] for parameter in parameters}
+    assert (defaults["nonce"], defaults["file.id"]) == (0, "0.0.102")
+    assert "q" not in defaults
+
+
+def test_a_nonce_is_an_int32_from_0_on(all_endpoints):
+    described = made_document()["paths"]
+    for path in (
+        "/api/v1/contracts/results/{transactionIdOrHash}",
+        "/api/v1/transactions/{transactionId}/stateproof",
+    ):
+        parameters = {one["name"]: one["schema"] for one in described[path]["get"]["parameters"]}
+        assert parameters["nonce"] == {"type": "integer", "format": "int32", "minimum": 0, "default": 0}
 
 
 def test_operations_have_ids_and_descriptions(document):

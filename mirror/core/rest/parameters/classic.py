@@ -90,8 +90,9 @@ class Hash(Parameter[list[Comparison]]):
 
 
 class Nonce(Number):
-    """A transaction's nonce; the last one counts, None when absent."""
+    """A transaction's nonce; the last one counts, None when absent, which means 0."""
 
+    schema = {"type": "integer", "format": "int32", "minimum": 0}
     many = False
 
     def __init__(self, **keywords: Any) -> None:
@@ -101,6 +102,9 @@ class Nonce(Number):
 
     def absent(self) -> int | None:
         return None
+
+    def default_value(self) -> int:
+        return 0
 
 
 class Timestamp(Parameter[list[Comparison]]):

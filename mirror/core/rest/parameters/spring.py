@@ -182,6 +182,10 @@ class Choice(Parameter, classic.Choice):
     def __init__(self, name: str, choices: tuple[str, ...], default: str, **keywords: Any) -> None:
         super().__init__(name, {word: word for word in choices}, default, **keywords)
 
+    def default_value(self) -> Any:
+        """None where the default is none of the words."""
+        return classic.Choice.default_value(self)
+
 
 class Boolean(Parameter, classic.Boolean):
     """true or false, on or off, yes or no, 1 or 0."""
