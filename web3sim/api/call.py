@@ -22,6 +22,7 @@ from mirror.core.rest.parameters.bodies import read_body
 from mirror.core.rest.parameters.parameter_set import NoParameters
 from mirror.core.values.json_types import Hex, Int64, SchemaMetadata
 from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
+from web3sim.calls import access_list
 from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.messages import Answer, Call
 from web3sim.calls.overrides import decoded
@@ -59,9 +60,17 @@ class StateOverrideJson(TypedDict):
     state_diff: NotRequired[list[SlotJson] | None]
 
 
+class AccessListEntryJson(TypedDict):
+    """An account and slots of its storage: each costs gas, and is warm as the call begins (EIP-2930)."""
+
+    address: Address
+    storageKeys: NotRequired[list[Word] | None]
+
+
 ContractCallJson = TypedDict(
     "ContractCallJson",
     {
+        "accessList": NotRequired[list[AccessListEntryJson] | None],
         "block": NotRequired[Annotated[str, SchemaMetadata(example="latest")] | None],
         "data": NotRequired[
             Annotated[str, SchemaMetadata(pattern="^(0[xX])?[0-9a-fA-F]*$", example="0x18160ddd")] | None
@@ -151,7 +160,8 @@ class ContractCall(SimulationView):
         """Simulate a contract call, or estimate its gas.
 
         On the state of now or of a block. Nothing is changed. Without `to` the data is the code that creates
-        a contract, and the result the code of that contract. `state_overrides` has at most 100 accounts.
+        a contract, and the result the code of that contract. `state_overrides` has at most 100 accounts,
+        `accessList` at most 5,000 addresses and slots.
         """
         deadline = time.monotonic() + float(config.value("web3.requestTimeout"))
         try:
@@ -233,6 +243,7 @@ def _call(body: CallBody, engine: str | None, deadline: float) -> Call:
         engine=engine or config.value("web3.evm.engine"),
         deadline=deadline,
         overrides=decoded(body.state_overrides),
+        access_list=access_list.decoded(body.access_list),
     )
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
-from web3sim.calls import overrides
-from web3sim.calls.json_text import LongList, Members, Number, UnreadableJson, Value, read_object
+from web3sim.calls import access_list, overrides
+from web3sim.calls.access_list import ListedAddress
+from web3sim.calls.json_text import Members, Number, UnreadableJson, Value, read_object
 from web3sim.calls.overrides import OverrideText
 from web3sim.state.blocks import LATEST, BlockSelector, InvalidBlock, parse_block
 
@@ -23,7 +24,7 @@ MAX_DOCUMENT = 2 * _MAX_DATA_DIGITS
 _ADDRESS = re.compile(r"(?:0x)?[0-9a-fA-F]{40}")
 _HEX = re.compile(r"(?:0[xX])?[0-9a-fA-F]*")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
-_OVERRIDES = LongList(overrides.MEMBER, overrides.MAX_TOKENS)
+_LONG_LISTS = {overrides.MEMBER: overrides.MAX_TOKENS, access_list.MEMBER: access_list.MAX_TOKENS}
 _EMPTY_TEXTS = ("", "null")
 
 # How deployment code begins as compilers write it.
@@ -53,6 +54,7 @@ class CallBody(NamedTuple):
     to: str | None = None
     value: int = 0
     state_overrides: tuple[OverrideText, ...] = ()
+    access_list: tuple[ListedAddress, ...] = ()
 
 
 def parse(body: bytes) -> CallBody:
@@ -72,7 +74,7 @@ def read(body: bytes) -> CallBody:
         raise InvalidBody("Required request body is missing")
     fields: dict[str, Any] = {}
     try:
-        for name, value in read_object(body, MAX_DOCUMENT, _OVERRIDES):
+        for name, value in read_object(body, MAX_DOCUMENT, _LONG_LISTS):
             if name == "block":
                 fields["block"] = text = _text(name, value)
                 fields["selector"] = parse_block(text)
@@ -84,6 +86,8 @@ def read(body: bytes) -> CallBody:
                 fields["estimate"] = _boolean(name, value)
             elif name == overrides.MEMBER:
                 fields[name] = overrides.read(value)
+            elif name == access_list.MEMBER:
+                fields["access_list"] = access_list.read(value)
     except (UnreadableJson, InvalidBlock) as error:
         raise InvalidBody(f"JSON parse error: {error}") from None
     return CallBody(**fields)
@@ -149,6 +153,7 @@ def _boolean(name: str, value: Value) -> bool:
 
 def _violations(call: CallBody) -> Iterator[str]:
     """Yield a sentence for each rule that the fields break by themselves or together."""
+    yield from access_list.violations(call.access_list)
     if call.data is not None and not (_HEX.fullmatch(call.data) and len(call.data) <= _MAX_DATA_DIGITS):
         yield "data field invalid hexadecimal string"
     if call.sender is not None and not _ADDRESS.fullmatch(call.sender):

@@ -176,7 +176,12 @@ class _Simulation:
         gas_prices = prices(selected, now)
         self._price = gas_prices.gas
         self._version = state.version
-        intrinsic = intrinsic_gas(call.data, creates=self._creates)
+        # The contract may be listed by its number.
+        self._access_list = tuple(
+            (self._to if self._to and address == call.to else address, slots)
+            for address, slots in call.access_list
+        )
+        intrinsic = intrinsic_gas(call.data, creates=self._creates, access_list=call.access_list)
         if call.gas < max(intrinsic, floor_gas(call.data, state.version)):
             raise _Rejected(Problem(_INSUFFICIENT_GAS))
         required_balance = call.value + call.gas * self._price
@@ -204,6 +209,7 @@ class _Simulation:
             deadline=call.deadline,
             # The gas is paid before the call begins.
             sender_balance=self._balance - gas * self._price,
+            access_list=self._access_list,
         )
         return self._engine.execute(request, self._selected.environment(gas), self._state, self._system)
 

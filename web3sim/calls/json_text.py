@@ -1,11 +1,12 @@
 """JSON of contract calls, read by `json` with the limits of the endpoint.
 
 Bounded are the document and its names (characters), its nesting, its tokens (names, values, opening and
-closing brackets) and the digits of a number. One member may be a long list, which has a bound of its own.
+closing brackets) and the digits of a number. Some members may be long lists, each with a bound of its own.
 """
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 _MAX_DEPTH = 10
@@ -40,20 +41,17 @@ class Members(list[tuple[str, Any]]):
 Value = str | Number | bool | Members | list[Any] | None
 
 
-class LongList(NamedTuple):
-    """The name of a member of the document that may be a list of this many tokens."""
-
-    name: str
-    max_tokens: int
+#: The names of members of the document that may be long lists, with the number of their tokens.
+LongLists = Mapping[str, int]
 
 
-def read_object(body: bytes, max_bytes: int, long_list: LongList) -> Members:
+def read_object(body: bytes, max_bytes: int, long_lists: LongLists) -> Members:
     """Return the members of an object of at most `max_bytes` bytes. Errors: UnreadableJson."""
     if len(body) > max_bytes:
         raise UnreadableJson(f"The document is longer than {max_bytes} characters")
     try:
         text = body.decode().removeprefix("\ufeff")
-        _check_size(text, long_list)
+        _check_size(text, long_lists)
         document = _DECODER.decode(text)
     except UnicodeDecodeError as error:
         raise UnreadableJson(f"The document is not UTF-8 at byte {error.start}") from None
@@ -85,31 +83,31 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _check_size(text: str, long_list: LongList) -> None:
+def _check_size(text: str, long_lists: LongLists) -> None:
     """Refuse many tokens and deep nesting before `json` takes time and the thread's stack for them."""
-    depth = tokens = tokens_of_list = 0
-    name, is_in_list = f'"{long_list.name}"', False
-    previous = ""
+    depth = tokens = 0
+    of_lists = dict.fromkeys(long_lists, 0)
+    long_list = previous = ""
     for match in _TOKEN.finditer(text):
         token = match[0]
-        if token == "[" and depth == 1 and previous == name:
-            is_in_list = True
-        if is_in_list:
-            tokens_of_list += 1
-        else:
+        if token == "[" and depth == 1 and previous.strip('"') in long_lists:
+            long_list = previous.strip('"')
+        if not long_list:
             tokens += 1
-        if tokens > _MAX_TOKENS:
-            raise UnreadableJson(f"The document has more than {_MAX_TOKENS} names, values and brackets")
-        if tokens_of_list > long_list.max_tokens:
-            limit = long_list.max_tokens
-            raise UnreadableJson(f"{long_list.name} has more than {limit} names, values and brackets")
+            if tokens > _MAX_TOKENS:
+                raise UnreadableJson(f"The document has more than {_MAX_TOKENS} names, values and brackets")
+        else:
+            of_lists[long_list] += 1
+            limit = long_lists[long_list]
+            if of_lists[long_list] > limit:
+                raise UnreadableJson(f"{long_list} has more than {limit} names, values and brackets")
         if token in ("[", "{"):
             depth += 1
             if depth > _MAX_DEPTH:
                 raise UnreadableJson(f"The document is nested deeper than {_MAX_DEPTH}")
         elif token in ("]", "}"):
             depth -= 1
-            is_in_list = is_in_list and depth > 1
+            long_list = long_list if depth > 1 else ""
         previous = token
 
 

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from mirror.core.processes.typed_json import TypedJson
-from web3sim.engine.interface import Address
+from web3sim.engine.interface import AccessList, Address
 from web3sim.state.blocks import BlockSelector
 from web3sim.state.overrides import Override
 
@@ -23,6 +23,7 @@ class Call(NamedTuple):
     engine: str
     deadline: float
     overrides: tuple[Override, ...] = ()
+    access_list: AccessList = ()
 
 
 class Problem(NamedTuple):

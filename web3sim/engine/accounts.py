@@ -11,7 +11,7 @@ from typing import Any
 from eth_typing import Address, Hash32
 
 from mirror.core.values.hashes import keccak256
-from web3sim.engine.interface import AccountRecord, SlotChange, StateReader
+from web3sim.engine.interface import AccessList, AccountRecord, SlotChange, StateReader
 
 _MISSING: Any = object()
 
@@ -98,6 +98,12 @@ class Accounts:
         self._nonces[sender] = nonce + 1
         self._warm_addresses.update(dict.fromkeys(warm, True))
         return nonce
+
+    def warm(self, access_list: AccessList) -> None:
+        """Mark addresses and slots as warm; never undone."""
+        for address, slots in access_list:
+            self._warm_addresses[Address(address)] = True
+            self._warm_slots.update(dict.fromkeys(((Address(address), slot) for slot in slots), True))
 
     # CHECKPOINTS
 

@@ -118,6 +118,10 @@ class BlockEnvironment(NamedTuple):
     base_fee: int = 0
 
 
+#: Addresses with slots of their storage, which are all warm as a call begins (EIP-2930).
+AccessList = tuple[tuple[Address, tuple[int, ...]], ...]
+
+
 class CallRequest(NamedTuple):
     """One message. Without `to` it creates a contract: `data` is the init code.
 
@@ -138,6 +142,7 @@ class CallRequest(NamedTuple):
     version: EvmVersion = LATEST
     deadline: float | None = None
     sender_balance: int | None = None
+    access_list: AccessList = ()
 
 
 @dataclass(frozen=True, slots=True)

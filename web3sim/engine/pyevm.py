@@ -53,7 +53,8 @@ class PlainEngine:
         system: SystemContracts | None = None,
         tracer: Tracer | None = None,
     ) -> CallResult:
-        intrinsic = intrinsic_gas(request.data, creates=request.to is None)
+        creates = request.to is None
+        intrinsic = intrinsic_gas(request.data, creates=creates, access_list=request.access_list)
         is_ledger = request.profile is Profile.LEDGER
         has_floor = is_ledger and request.version >= V070
         floor = floor_gas(request.data, request.version) if has_floor else 0
@@ -79,6 +80,7 @@ class PlainEngine:
 
 def _first_message(request: CallRequest, state: EngineState, gas: int) -> Message:
     """The outermost message; what it names is warm."""
+    state.accounts.warm(request.access_list)
     sender = Address(request.sender)
     warm = [sender]
     if request.profile is Profile.ETHEREUM:
