@@ -215,6 +215,8 @@ class Fees(SpringReadView):
         if not body:
             raise BadRequest(UNREADABLE)
         parameters = EstimateParameters(EstimateParameters.split_query(request.META.get("QUERY_STRING", "")))
+        if parameters.unknown:
+            self.headers["warning"] = spring.warning(parameters.unknown)
         transaction_body, size, signatures = parsed(body)
         data = transaction_body.WhichOneof("data")
         state = None

@@ -34,10 +34,10 @@ _NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
 _UNCHANGED = (
     *("cache-control", "etag", "access-control-allow-origin", "access-control-expose-headers", "vary"),
-    *("link", "mirror-loaded", mirror_block.HEADER),
+    *("link", "mirror-loaded", "warning", mirror_block.HEADER),
 )
 # Headers that scripts of other sites may read, besides those that browsers allow anyway.
-_EXPOSED = (mirror_block.NAME, loaded_ranges.HEADER)
+_EXPOSED = (mirror_block.NAME, loaded_ranges.HEADER, "Warning")
 
 
 class ApiMiddleware:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from mirror.core.rest import users
-from mirror.core.rest.parameters import classic
+from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.parameter_set import ParameterSet
 
 
@@ -22,6 +22,8 @@ class ParameterBackend(BaseFilterBackend):
         declared: type[ParameterSet] = view.parameters  # type: ignore[attr-defined]
         texts = declared.split_query(request.META.get("QUERY_STRING", ""))
         parameters = declared(texts, request.path)
+        if parameters.unknown:
+            view.headers["warning"] = spring.warning(parameters.unknown)
         if max_rows := request.META.get(users.MAX_ROWS):
             _change_most_rows(parameters, max_rows)
         request.parameters = parameters  # type: ignore[attr-defined]

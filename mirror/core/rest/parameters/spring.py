@@ -2,15 +2,19 @@
 
 They differ from the classic rules in nearly every point.
 
-Unknown names are ignored. Names are case-sensitive, operators are not. The first of several single values
-counts. A list that is sent once is split at commas. Blank means absent. The first parameter, in order of
+Unknown names are ignored, but a header of the answer has them; with rest.strictParameters they are reported
+before anything else. Names are case-sensitive, operators are not. The first of several single values counts.
+A list that is sent once is split at commas. Blank means absent. The first parameter, in order of
 declaration, that can't be converted is reported alone: `Failed to convert '<name>'`. Otherwise all broken
 constraints are reported together. The endpoint checks what several values of one parameter mean together.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
@@ -24,6 +28,10 @@ from mirror.core.values import timestamp
 
 _TIMESTAMP = re.compile(r"([0-9]{1,17})(?:\.([0-9]{1,9}))?")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,10}")
+_UNKNOWN = "Unknown query parameter"
+_MAX_WARNINGS, _MAX_NAME = 10, 100
+# Besides letters and digits, what may stand in a quoted string of a header.
+_QUOTABLE = " !#$&'()*+,-./:;<=>?@[]^_`{|}~"
 T = TypeVar("T")
 _TRUE, _FALSE = ("true", "on", "yes", "1"), ("false", "off", "no", "0")
 
@@ -91,6 +99,16 @@ class ParameterSet(parameter_set.ParameterSet):
 
     split_query = staticmethod(spring_query)
 
+    def __init__(self, texts: Texts, path: str = "") -> None:
+        self.unknown = [name for name in texts if name not in self.by_name]
+        if self.unknown and config.value("rest.strictParameters"):
+            raise BadRequest(*map(self._refusal, self.unknown))
+        super().__init__(texts, path)
+
+    def _refusal(self, name: str) -> str:
+        nearest = get_close_matches(name.lower(), self.by_name, n=1)
+        return f"{_UNKNOWN}: {name}" + (f". The nearest one is {nearest[0]}" if nearest else "")
+
     def _read(self, sent: Texts) -> None:
         broken: list[str] = []
         for key, parameter in self.declared.items():
@@ -106,7 +124,13 @@ class ParameterSet(parameter_set.ParameterSet):
 
 
 class NoParameters(ParameterSet):
-    """No parameters; the query string is ignored."""
+    """No parameters: any is unknown."""
+
+
+def warning(unknown: Iterable[str]) -> str:
+    """Return the header `Warning` for unknown names (RFC 7234), of which it has the first ten, shortened."""
+    names = (quote(name, safe=_QUOTABLE)[:_MAX_NAME] for name in islice(unknown, _MAX_WARNINGS))
+    return ", ".join(f'199 - "{_UNKNOWN}: {name}"' for name in names)
 
 
 class ListParameter(Parameter):
