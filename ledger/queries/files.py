@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from ledger.file_content import content_parts
-from mirror.core.db.reading.sql import MAX_INT64, NOTHING, Where, fetch
+from mirror.core.db.reading.sql import MAX_INT64, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
@@ -17,15 +17,12 @@ def content(file_id: int, until: int = MAX_INT64) -> bytes | None:
     return None if latest is None else latest[0]
 
 
-def version(file_id: int, times: Bounds, condition: Where = NOTHING) -> tuple[bytes, int] | None:
-    """Return the last content that starts within these times, and the time of its last part by their end.
-
-    `condition` is one more on its first part, a row of `file_data`.
-    """
+def version(file_id: int, times: Bounds) -> tuple[bytes, int] | None:
+    """Return the last content that starts within these times, and the time of its last part by their end."""
     within = times.where("consensus_timestamp")
     up_to = Bounds(upper=times.upper).where("f.consensus_timestamp")
-    statement = content_parts(within.and_sql + condition.and_sql, up_to.and_sql)
-    rows = fetch(statement, (file_id, *within.values, *condition.values, file_id, *up_to.values))
+    statement = content_parts(within.and_sql, up_to.and_sql)
+    rows = fetch(statement, (file_id, *within.values, file_id, *up_to.values))
     if not rows:
         return None
     return b"".join(part or b"" for part, _ in rows), rows[-1][1]

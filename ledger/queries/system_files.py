@@ -4,30 +4,20 @@ A file whose parts are still arriving can't be decoded: then its last version th
 follow it. A deleted file has no version from then on.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from itertools import groupby
 from typing import TypeVar
 
 from ledger.file_content import content_parts
 from ledger.queries import files
 from mirror.core import config
-from mirror.core.db.reading.sql import MAX_INT64, Where, fetch
+from mirror.core.db.reading.sql import MAX_INT64, NOTHING, Row, Where, fetch
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import DecodeError
 
 FEE_SCHEDULE, EXCHANGE_RATES, SIMPLE_FEES = 111, 112, 113
 #: Files up to this number are system files.
 LAST_SYSTEM_FILE_NUM = 1000
-
-# Indexes: the primary keys of entity and entity_history.
-_EXISTS = """
-    not exists (
-        select from entity
-        where id = file_data.entity_id and deleted and timestamp_range @> {at}
-        union all
-        select from entity_history
-        where id = file_data.entity_id and deleted and timestamp_range @> {at}
-    )"""
 
 T = TypeVar("T")
 
@@ -39,14 +29,43 @@ def system_file(num: int, times: Bounds, decode: Callable[[bytes], T]) -> tuple[
     """
     file_id = config.own_id(num)
     at = MAX_INT64 if times.upper is None else times.upper
-    version = files.version(file_id, times, Where((_EXISTS.format(at="%s::bigint"),), (at, at)))
-    if version is None:
+    rows = _parts(file_id, [at], times.where("consensus_timestamp"))
+    if not rows:
         return None
-    content, last = version
+    last: int = rows[-1][2]
     try:
-        return decode(content), last
+        return decode(_joined(rows)), last
     except DecodeError:
         return _earlier(file_id, times.between(times.lower, last - 1), decode)
+
+
+def _parts(file_id: int, times: Collection[int], within: Where = NOTHING) -> list[Row]:
+    """Return the parts of a file at each of these times: that time, the data, the time of the part.
+
+    `within` is a condition on the first part. Reading takes one statement.
+    """
+    parts = content_parts(
+        f"and consensus_timestamp <= t.at {within.and_sql}", "and f.consensus_timestamp <= t.at"
+    )
+    # Indexes: the primary keys of entity and entity_history, whose rows may be on other machines than files.
+    return fetch(
+        f"""
+        with deletion as materialized (
+            select timestamp_range from entity where id = %s and deleted
+            union all
+            select timestamp_range from entity_history where id = %s and deleted
+        )
+        select t.at, p.file_data, p.consensus_timestamp
+        from unnest(%s::bigint[]) t(at) cross join lateral ({parts}) p
+        where not exists (select from deletion where timestamp_range @> t.at)
+        order by t.at, p.consensus_timestamp
+        """,
+        (file_id, file_id, list(times), file_id, *within.values, file_id),
+    )
+
+
+def _joined(rows: Iterable[Row]) -> bytes:
+    return b"".join(data or b"" for _, data, _ in rows)
 
 
 def _earlier(file_id: int, times: Bounds, decode: Callable[[bytes], T]) -> tuple[T, int] | None:
@@ -64,26 +83,13 @@ def system_file_at_each(num: int, times: Collection[int], decode: Callable[[byte
     Reading takes one statement, whatever the number of times, unless a version can't be decoded.
     """
     file_id = config.own_id(num)
-    parts = content_parts(
-        f"and consensus_timestamp <= t.at and {_EXISTS.format(at='t.at')}",
-        "and f.consensus_timestamp <= t.at",
-    )
-    rows = fetch(
-        f"""
-        select t.at, p.file_data, p.consensus_timestamp
-        from unnest(%s::bigint[]) t(at) cross join lateral ({parts}) p
-        order by t.at, p.consensus_timestamp
-        """,
-        (list(times), file_id, file_id),
-    )
     versions: dict[int, T | None] = {}  # by the time of the last part
     by_time: dict[int, T] = {}
-    for at, group in groupby(rows, key=lambda row: row[0]):
+    for at, group in groupby(_parts(file_id, times), key=lambda row: row[0]):
         file_parts = list(group)
         last: int = file_parts[-1][2]
         if last not in versions:
-            content = b"".join(data or b"" for _, data, _ in file_parts)
-            versions[last] = _decoded(file_id, content, last, decode)
+            versions[last] = _decoded(file_id, _joined(file_parts), last, decode)
         version = versions[last]
         if version is not None:
             by_time[at] = version

@@ -12,7 +12,13 @@ WARNING = '199 - "Unknown query parameter: tokenid"'
 NEWER = [
     path for path, view in ROUTES.views.items() if issubclass(view, SpringReadView) and "get" in view.actions
 ]
-VALUES = {"{id}": "1001", "{ownerId}": "1001", "{hookId}": "1", "{topicId}": "1001", "{transactionIdOrHash}": "ab" * 32}
+VALUES = {
+    "{id}": "1001",
+    "{ownerId}": "1001",
+    "{hookId}": "1",
+    "{topicId}": "1001",
+    "{transactionIdOrHash}": "ab" * 32,
+}
 
 
 def url_of(path: str) -> str:
