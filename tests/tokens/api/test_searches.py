@@ -71,7 +71,7 @@ def make() -> Data:
         (
             Entity(FIRST_TOKEN + n, "TOKEN", None, key(ACCOUNTS + n)),
             "NON_FUNGIBLE_UNIQUE" if n == 1 or n > TOKENS * 0.9 else "FUNGIBLE_COMMON",
-            chosen.choice(["Alpha coin", "Beta art", "Gamma"]) + f" {n}",
+            chosen.choice(["Alpha coin", "Beta art", "Gamma", "a_t 5%9"]) + f" {n}",
         )
         for n in range(TOKENS)
     ]
@@ -282,7 +282,7 @@ def held(data):
 def test_tokens_by_name(data, settings_of, monkeypatch, name, kind, order):
     monkeypatch.setattr("tokens.queries.tokens._SEARCHED_FIRST", 10)
     monkeypatch.setattr("tokens.queries.tokens._SEARCHED_MOST", 100)
-    pattern = re.compile(name.replace("_", ".").replace("%", ".*"), re.IGNORECASE)
+    pattern = re.compile(re.escape(name), re.IGNORECASE)
     parameters = [f"name={name.replace('%', '%25').replace(' ', '%20')}", *([f"type={kind}"] if kind else [])]
     expected = [token.id for token, type, text in data.tokens if pattern.search(text) and kind in ("", type)]
     rows = found("tokens", "tokens", number_of, parameters, order, 20)

@@ -16,6 +16,7 @@ class System:
         self.answer, self.address = answer, address
         self.calls: list[SystemCall] = []
         self.tied: set[bytes] = set()
+        self.created: list[tuple[Address, AccountKind]] = []
 
     def is_system_contract(self, address: Address) -> bool:
         return address == self.address
@@ -32,6 +33,9 @@ class System:
 
     def tied_to_tokens(self, address: Address, journal: Journal, *, only_as_treasury: bool = False) -> bool:
         return address in self.tied and not only_as_treasury
+
+    def add_created(self, address: Address, kind: AccountKind, journal: Journal) -> None:
+        self.created.append((address, kind))
 
     def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
         self.calls.append(call)

@@ -23,7 +23,7 @@ def test_tables_are_current_once_every_migration_is_applied() -> None:
 
 
 def test_migration_that_is_not_applied_is_missing() -> None:
-    app, name = "mirror", "0001_initial"
+    app, name = "mirror", "0002_long_stakes_anew"
     MigrationRecorder(connection).record_unapplied(app, name)
 
     assert tables.missing() == [f"{app} {name}"]

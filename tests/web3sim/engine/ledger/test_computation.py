@@ -233,6 +233,7 @@ def test_an_account_for_an_alias_costs_its_creation_gas(run, world):
     system = System(SystemAnswer())
     assert run(to=NOBODY, value=9, system=system).gas_used == INTRINSIC + system.creation_gas
     assert run(to=NOBODY, value=9, gas=71_000, system=system).status is Status.SUCCESS
+    assert system.created == 2 * [(NOBODY, AccountKind.ACCOUNT)]
     for to in (NOBODY, long_zero(5_000)):
         assert run(to=to, value=9, gas=70_999, system=system).halt is Halt.OUT_OF_GAS
 
