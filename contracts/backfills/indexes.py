@@ -14,11 +14,15 @@ from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, KeyRange
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
-# A transaction that no contract has caused: it has no parent with a result, and follows no call of a hook.
-_IS_ROOT = """(
+# A transaction whose parent has a position through its own logs.
+_HAS_LOGGED_PARENT = """exists (
+                    select from contract_log p where p.consensus_timestamp = t.parent_consensus_timestamp
+                        and t.parent_consensus_timestamp < t.consensus_timestamp)"""
+# A transaction that no other has caused: its parent has no result or log, and it follows no call of a hook.
+_IS_ROOT = f"""(
                 t.parent_consensus_timestamp is null
                 or t.parent_consensus_timestamp > t.consensus_timestamp
-                or not exists (
+                or not {_HAS_LOGGED_PARENT} and not exists (
                     select from contract_result p where p.consensus_timestamp = t.parent_consensus_timestamp
                 ) and not exists (
                     select from contract_result h
@@ -31,7 +35,8 @@ _IS_ROOT = """(
 _RENUMBER = f"""
     with result as (
         select r.consensus_timestamp, coalesce(t.type = any(%(types)s), false) as of_contract,
-            r.contract_id = %(hooks)s or {_IS_ROOT} as is_root, r.transaction_result
+            r.contract_id = %(hooks)s and not {_HAS_LOGGED_PARENT} or {_IS_ROOT} as is_root,
+            r.transaction_result
         from contract_result r
         left join transaction t on t.consensus_timestamp = r.consensus_timestamp
             and t.consensus_timestamp > %(after)s and t.consensus_timestamp <= %(to)s
@@ -48,7 +53,7 @@ _RENUMBER = f"""
     ), seen as (
         select consensus_timestamp, bool_or(is_root) as is_root from (
             select consensus_timestamp, is_root from result
-            where of_contract and transaction_result <> %(wrong_nonce)s
+            where (of_contract or not is_root) and transaction_result <> %(wrong_nonce)s
             union all
             select consensus_timestamp, is_root from log
             where is_root or not exists (
@@ -84,17 +89,25 @@ _RENUMBER = f"""
 
 
 def renumber(keys: KeyRange) -> int:
-    added = transfers.add(keys)
-    renumbered = statements.value(
-        _RENUMBER,
-        keys._asdict()
-        | {"types": list(CONTRACT_TYPES), "hooks": config.own_id(HOOKS_NUM), "wrong_nonce": WRONG_NONCE},
-    )
-    return added + int(renumbered)
+    types, hooks = list(CONTRACT_TYPES), config.own_id(HOOKS_NUM)
+    values = keys._asdict() | {"types": types, "hooks": hooks, "wrong_nonce": WRONG_NONCE}
+    return int(statements.value(_RENUMBER, values))
+
+
+def add_and_renumber(keys: KeyRange) -> int:
+    return transfers.add(keys) + renumber(keys)
 
 
 POSITIONS = Backfill(
     name="block_positions",
+    table="record_file",
+    key="consensus_end",
+    first="consensus_start",
+    change=add_and_renumber,
+)
+# Until then children that are no calls have no position.
+CHILDREN = Backfill(
+    name="child_positions",
     table="record_file",
     key="consensus_end",
     first="consensus_start",

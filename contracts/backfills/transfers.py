@@ -17,7 +17,6 @@ from contracts.handlers.blooms import bloom_of, united
 from contracts.handlers.results import NODE_LOGS_SINCE
 from contracts.handlers.synthetic import (
     FEW_LISTS,
-    OF_CONTRACT,
     ONE_SIDED,
     TRANSFER,
     ZERO,
@@ -162,7 +161,7 @@ def _logs(rows: Iterable[_TokenTransfers], with_addresses: bool) -> _AddedLogs:
             row.transaction_type, list(zip(row.accounts, row.amounts, strict=True))
         ):
             log: dict[str, Any] = {
-                "bloom": OF_CONTRACT if row.ran_contract else ZERO,
+                "bloom": ZERO,
                 "consensus_timestamp": row.consensus_timestamp,
                 "contract_id": row.contract_id,
                 "data": number_bytes(amount),

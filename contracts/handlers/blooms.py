@@ -1,8 +1,7 @@
 """Log blooms that are known only when the batch is written, as EVM addresses are looked up then.
 
-These are the blooms of synthetic logs that contracts caused: of the log, the contract result and the block;
-and those of contract logs in blocks, of which the block's own is completed by
-`ledger.ingest.rows.log_blooms`.
+These are the blooms of synthetic logs: of the log, the contract result and the block; and those of contract
+logs in blocks, of which the block's own is completed by `ledger.ingest.rows.log_blooms`.
 """
 
 from typing import Any
@@ -23,14 +22,15 @@ class Blooms:
         self._told_later: list[tuple[Any, dict[str, Any], list[list[Any]]]] = []
         self._registered = False
 
-    def add(self, log: dict[str, Any], batch: Batch) -> None:
-        """Compute the bloom of an inserted log before it is written.
+    def add(self, log: dict[str, Any], batch: Batch, *, of_contract: bool) -> None:
+        """Compute the bloom of an inserted log before it is written. Tokens have only a long-zero address.
 
         Rows: contract_log bloom; contract_result bloom, record_file logs_bloom united with it.
         """
         self._register(batch)
         address: dict[str, Any] = {"evm": entity_id.long_zero(log["contract_id"])}
-        batch.evm_addresses.fill(address, "evm", log["contract_id"])
+        if of_contract:
+            batch.evm_addresses.fill(address, "evm", log["contract_id"])
         self._logs.append((log, address))
 
     def add_told_later(self, result: Any, row: dict[str, Any], logs: list[list[Any]], batch: Batch) -> None:
@@ -59,8 +59,9 @@ class Blooms:
         for log, address in self._logs:
             log["bloom"] = bloom_of(log, address["evm"])
             blooms.append(log["bloom"])
-            result = self.results.get(log["consensus_timestamp"], {})
-            result["bloom"] = united(result.get("bloom"), log["bloom"])
+            result = self.results.get(log["consensus_timestamp"])
+            if result is not None:
+                result["bloom"] = united(result.get("bloom"), log["bloom"])
         block["logs_bloom"] = log_bloom.union([block["logs_bloom"], *blooms])
 
 

@@ -2,7 +2,7 @@
 
 `transaction_index` counts the transactions of a block that such a tool sees: calls, creations and Ethereum
 transactions with a contract result, also those that failed their checks, and whatever has a synthetic log.
-Transactions that a contract causes share the position of its call. `index` counts logs.
+Children share the position of the call that caused them, or of their parent. `index` counts logs.
 """
 
 from ledger.ingest.rows.batch import Batch
@@ -58,24 +58,30 @@ class Positions:
         parent = item.contract_parent
         if parent is not None:
             return self._taken.get(parent.consensus_timestamp)
-        if item.consensus_timestamp not in self._taken and item.result != WRONG_NONCE:
+        has_none = item.consensus_timestamp not in self._taken and item.result != WRONG_NONCE
+        if has_none and not self._share(item):
             self._take(item)
         return self._taken.get(item.consensus_timestamp)
 
     def _pass(self, item: RecordItem, batch: Batch) -> None:
         """Give positions to the calls of the file up to the item."""
-        for call in batch.items[self._passed : item.index + 1]:
-            self._passed = call.index + 1
-            if call.transaction_type in CONTRACT_TYPES and call.result != WRONG_NONCE:
-                self._take_or_share(call)
+        for passed in batch.items[self._passed : item.index + 1]:
+            self._passed = passed.index + 1
+            if passed.result == WRONG_NONCE:
+                continue
+            if passed.transaction_type in CONTRACT_TYPES:
+                if not self._share(passed) and has_result(passed):
+                    self._take(passed)
+            elif passed.ran_contract:
+                self._share(passed)
 
-    def _take_or_share(self, call: RecordItem) -> None:
-        parent = call.contract_parent
-        shared = self._taken.get(parent.consensus_timestamp) if parent is not None else None
-        if shared is not None:
-            self._taken[call.consensus_timestamp] = shared
-        elif has_result(call):
-            self._take(call)
+    def _share(self, item: RecordItem) -> bool:
+        """Give a child the position of its call, or else of its parent; return whether there is one."""
+        for parent in (item.contract_parent, item.parent):
+            if parent is not None and parent.consensus_timestamp in self._taken:
+                self._taken[item.consensus_timestamp] = self._taken[parent.consensus_timestamp]
+                return True
+        return False
 
     def _take(self, item: RecordItem) -> None:
         self._taken[item.consensus_timestamp] = self._next

@@ -67,8 +67,8 @@ def contract_result(item: RecordItem, batch: Batch) -> None:
         _add_result(item, batch, batch.lookup.contract(result.contractID), result, facts, contracts)
     elif batch.persist.contract_results and has_result(item):
         _add_failed_ethereum(item, batch)
-    if contracts and batch.persist.contract_transaction:
-        _add_contract_transactions(item, batch, sorted(contracts))
+    if contracts:
+        add_contract_transactions(item, batch, contracts)
 
 
 def _add_result(
@@ -128,8 +128,7 @@ def insert_result(item: RecordItem, batch: Batch, contract: int, **columns: Any)
         transaction_result=item.result,
         **columns,
     )
-    if item.hapi_version < NODE_LOGS_SINCE:
-        batch.state(Blooms).results[item.consensus_timestamp] = row
+    batch.state(Blooms).results[item.consensus_timestamp] = row
     if batch.persist.contract_transaction_hash:
         batch.rows_for(ContractTransactionHash).append(
             (item.consensus_timestamp, hash, item.payer_account_id, contract, item.result)
@@ -289,7 +288,8 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
     )
 
 
-def _add_contract_transactions(item: RecordItem, batch: Batch, contracts: list[int]) -> None:
-    """Store one row per contract that takes part, and one for the payer; each lists all contracts."""
-    at, payer = item.consensus_timestamp, item.payer_account_id
-    batch.rows_for(ContractTransaction).extend([(at, entity, contracts, payer) for entity in contracts])
+def add_contract_transactions(item: RecordItem, batch: Batch, entities: set[int]) -> None:
+    """Store one row for each contract that takes part, and one for the payer; each lists all of them."""
+    if batch.persist.contract_transaction:
+        at, payer, listed = item.consensus_timestamp, item.payer_account_id, sorted(entities)
+        batch.rows_for(ContractTransaction).extend([(at, entity, listed, payer) for entity in listed])

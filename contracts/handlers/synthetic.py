@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from contracts.handlers.blooms import Blooms
 from contracts.handlers.positions import LogIndex, Positions
-from contracts.handlers.results import NODE_LOGS_SINCE, insert_result
+from contracts.handlers.results import NODE_LOGS_SINCE, add_contract_transactions, insert_result
 from contracts.models import ContractLog
 from ledger.handlers.transaction import SUBMIT_MESSAGE, TransactionsWithLogs
 from ledger.ingest.rows.batch import Batch
@@ -36,8 +36,6 @@ ONE_SIDED = frozenset(NUMBERS[name] for name in ("TOKENCREATION", "TOKENMINT", "
 ZERO = b"\0"
 _UNSIGNED = (1 << 64) - 1
 
-# The bloom of a log that a contract caused, unless it is computed.
-OF_CONTRACT = b"\1"
 # Without the setting for many parties a record with more lists of transfers than this has no logs.
 FEW_LISTS = 2
 
@@ -51,8 +49,6 @@ class _Log(NamedTuple):
     topic2: bytes
     topic3: bytes | None = None
     data: bytes = ZERO
-    # Whether only this node makes it.
-    synthetic: bool = False
 
 
 class _Call(NamedTuple):
@@ -68,8 +64,8 @@ class _Call(NamedTuple):
 def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
     """Log the token transfers that no node logs. Source: record.tokenTransferLists.
 
-    Rows: contract_log insert; for transfers by contracts those of `Blooms.add`; for others contract_result
-    insert, if configured.
+    Rows: contract_log insert; those of `Blooms.add`; unless a contract moved them, contract_result and
+    contract_transaction insert, if configured.
     """
     lists = item.record.tokenTransferLists
     persist = batch.persist
@@ -174,8 +170,7 @@ def _add_transfer(
     item: RecordItem, batch: Batch, token: int, sender: int, receiver: int, amount: int
 ) -> None:
     sides = account_topic(sender), account_topic(receiver)
-    log = _add(item, batch, _Log(token, TRANSFER, *sides, data=number_bytes(amount), synthetic=True))
-    _add_bloom(item, batch, log)
+    log = _add(item, batch, _Log(token, TRANSFER, *sides, data=number_bytes(amount)))
     if batch.persist.synthetic_evm_addresses:
         for column, account in (("topic1", sender), ("topic2", receiver)):
             if account:
@@ -217,16 +212,16 @@ def _add(item: RecordItem, batch: Batch, log: _Log) -> dict[str, Any]:
     timestamp, hash, contract, root = _call(item, batch, log.token)
     if item.transaction_type == SUBMIT_MESSAGE:
         batch.state(TransactionsWithLogs).add(timestamp)
-    return batch.insert(
+    row = batch.insert(
         ContractLog,
-        bloom=ZERO,
+        bloom=b"",
         consensus_timestamp=timestamp,
         contract_id=contract,
-        data=log.data,
+        data=log.data or ZERO,
         index=batch.state(LogIndex).take(),
         payer_account_id=item.payer_account_id,
         root_contract_id=root,
-        synthetic=log.synthetic,
+        synthetic=True,
         topic0=log.topic0,
         topic1=log.topic1,
         topic2=log.topic2,
@@ -234,6 +229,8 @@ def _add(item: RecordItem, batch: Batch, log: _Log) -> dict[str, Any]:
         transaction_hash=hash,
         transaction_index=batch.state(Positions).log_position(item, batch),
     )
+    batch.state(Blooms).add(row, batch, of_contract=contract != log.token)
+    return row
 
 
 def _call(item: RecordItem, batch: Batch, token: int) -> _Call:
@@ -247,16 +244,6 @@ def _call(item: RecordItem, batch: Batch, token: int) -> _Call:
     return _Call(call.consensus_timestamp, call.hash, called, root or None)
 
 
-def _add_bloom(item: RecordItem, batch: Batch, log: dict[str, Any]) -> None:
-    """Give the log of a contract its bloom. Without the look-up of addresses it would be a wrong one."""
-    if not item.ran_contract:
-        return
-    if batch.persist.synthetic_evm_addresses:
-        batch.state(Blooms).add(log, batch)
-    else:
-        log["bloom"] = OF_CONTRACT
-
-
 def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) -> None:
     insert_result(
         item,
@@ -268,6 +255,7 @@ def _add_result(item: RecordItem, batch: Batch, contract: int, selector: bytes) 
         gas_limit=0,
         sender_id=item.payer_account_id,
     )
+    add_contract_transactions(item, batch, {contract, item.payer_account_id})
 
 
 def account_topic(account: int) -> bytes:

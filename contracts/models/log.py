@@ -25,7 +25,7 @@ def _topic_index(topic: str) -> Index:
 
 
 class ContractLog(PartitionableTable, models.Model):
-    """One log of a contract, or a synthetic one of a token transfer, for Ethereum tools.
+    """One log of a contract, or a synthetic one of a transfer or approval of tokens, for Ethereum tools.
 
     Written with contract_result; `index` counts within the block. Topics lack leading zero bytes.
     """
@@ -46,7 +46,7 @@ class ContractLog(PartitionableTable, models.Model):
     root_contract_id = fields.EntityIdField(null=True)
     transaction_hash = fields.HashField(null=True)
     transaction_index = models.IntegerField(null=True)
-    # True for transfers of fungible tokens that no contract logged; null in rows of an older release.
+    # True for what the mirror logs itself; null in rows of an older release.
     synthetic = models.BooleanField(null=True)
 
     class Meta:
@@ -60,6 +60,11 @@ class ContractLog(PartitionableTable, models.Model):
                 fields=["-consensus_timestamp", "-index"],
                 condition=models.Q(synthetic=True),
                 name="contract_log__synthetic_timestamp",
+            ),
+            Index(
+                fields=["contract_id", "-consensus_timestamp", "index"],
+                condition=models.Q(synthetic=True),
+                name="contract_log__synthetic_contract_timestamp",
             ),
             *(_topic_index(topic) for topic in ("topic0", "topic1", "topic2", "topic3")),
         ]

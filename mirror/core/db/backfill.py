@@ -77,6 +77,7 @@ class MonthlyPartitioning:
 # The indexes that are built, by the name of the backfill, and what each is of.
 _INDEXES = {
     "synthetic_index": ("contract_log__synthetic_timestamp", "synthetic logs"),
+    "synthetic_contract_index": ("contract_log__synthetic_contract_timestamp", "synthetic logs by contract"),
     "topic0_index": ("contract_log__topic0_timestamp", "logs by their first topic"),
     "topic1_index": ("contract_log__topic1_timestamp", "logs by their second topic"),
     "topic2_index": ("contract_log__topic2_timestamp", "logs by their third topic"),
@@ -117,6 +118,8 @@ TITLES = {name: f"the index of {rows}" for name, (_, rows) in _INDEXES.items()} 
     "synthetic_logs": "marks of synthetic logs",
     "message_hashes": "hashes of messages with fees",
     "block_positions": "missing logs of transfers, and positions in blocks",
+    "log_blooms": "blooms and marks of synthetic logs",
+    "child_positions": "positions of children in blocks",
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",

@@ -1,11 +1,12 @@
 """All backfills by name, in the order in which they run."""
 
-from contracts.backfills import allowances, indexes, logs, weibars
+from contracts.backfills import allowances, blooms, indexes, logs, weibars
 from ledger.backfills import blocks, loaded_ranges, rewards
 from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, MonthlyPartitioning
 
 _OF_ROWS = (
-    allowances.SPENT_BY_CONTRACTS, blocks.TIMES, loaded_ranges.RANGES, indexes.POSITIONS, logs.DUPLICATES,
+    allowances.SPENT_BY_CONTRACTS, blocks.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
+    loaded_ranges.RANGES, logs.DUPLICATES,
     logs.HASHES, logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
     MonthlyPartitioning(name="monthly_partitions"),
 )  # fmt: skip

@@ -88,7 +88,7 @@ def test_what_a_contract_causes_shares_the_place_of_its_call(build: Build) -> No
 
     upgrade("block_positions")
 
-    assert places("contract_result") == {1: 0, 2: 0, 3: None, 4: 1}
+    assert places("contract_result") == {1: 0, 2: 0, 3: 0, 4: 1}
 
 
 def test_the_call_of_a_hook_has_a_place_that_its_children_share(build: Build) -> None:
@@ -101,6 +101,21 @@ def test_the_call_of_a_hook_has_a_place_that_its_children_share(build: Build) ->
     upgrade("block_positions")
 
     assert places("contract_result") == {2: 0, 3: 0, 4: 1}
+
+
+def test_hooks_of_a_logged_transfer_have_its_place(build: Build) -> None:
+    block(0, 9)
+    happen(build, 1, CALL)
+    happen(build, 2, TRANSFER)
+    log(START + 2)
+    happen(build, 3, CALL, parent=2, contract_id=HOOKS)
+    happen(build, 4, TRANSFER, parent=2, contract_id=359)
+    happen(build, 5, CALL)
+
+    upgrade("child_positions")
+
+    assert places("contract_log") == {2: 1}
+    assert places("contract_result") == {1: 0, 3: 1, 4: 1, 5: 2}
 
 
 def test_transactions_with_a_synthetic_log_count_too(build: Build) -> None:

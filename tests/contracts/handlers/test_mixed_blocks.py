@@ -176,23 +176,22 @@ def topic(account: int) -> bytes:
     return ADDRESSES.get(account, short(account)).lstrip(b"\0")
 
 
-def moves(each: Happened) -> list[tuple[int, tuple[bytes, bytes, bytes | None], bytes, bool]]:
-    """Token, topics after the first, data, and whether units moved, of each log of an item's transfers."""
+def moves(each: Happened) -> list[tuple[int, tuple[bytes, bytes, bytes | None], bytes]]:
+    """Token, topics after the first, and data of each log of an item's transfers."""
     found: list[Any] = []
     for token, moved in each.moved.items():
         if isinstance(moved, int):
             if each.ran is None:
                 found += [
-                    (token, (short(1001), short(1002), short(serial + 1)), b"\0", False)
-                    for serial in range(moved)
+                    (token, (short(1001), short(1002), short(serial + 1)), b"\0") for serial in range(moved)
                 ]
         elif each.kind == MINT:
             for account, amount in moved.items():
                 sides = (topic(account), b"") if amount < 0 else (b"", topic(account) if amount else b"")
-                found.append((token, (*sides, None), short(abs(amount)), True))
+                found.append((token, (*sides, None), short(abs(amount))))
         else:
             for giver, taker, amount in pairs(moved):
-                found.append((token, (topic(giver), topic(taker), None), short(amount), True))
+                found.append((token, (topic(giver), topic(taker), None), short(amount)))
     return found
 
 
@@ -218,17 +217,17 @@ class Model:
         return int.from_bytes(each.bloom, "big") if each.ran is not None else 0
 
     def _add(self, each: Happened, caused_by: Happened | None, node_logs_transfers: bool) -> None:
-        if each.kind in (CALL, CREATE, ETHEREUM) and each.result != WRONG_NONCE:
-            if caused_by is not None and caused_by.at in self.place:
-                self.place[each.at] = self.place[caused_by.at]
-            elif each.ran is not None or each.kind != ETHEREUM or not succeeded(each):
+        is_call = each.kind in (CALL, CREATE, ETHEREUM)
+        if (is_call or each.ran is not None) and each.result != WRONG_NONCE:
+            has_result = each.ran is not None or each.kind != ETHEREUM or not succeeded(each)
+            if not self._share(each, caused_by) and is_call and has_result:
                 self._take(each.at)
         if each.ran is not None:
             self.blooms[each.at] = self._own(each)
         logged = succeeded(each) or each.result == FAIL_INVALID
         if logged and (each.ran is None or not node_logs_transfers):
-            for token, topics, data, of_units in moves(each):
-                self._add_transfer(each, caused_by, token, topics, data, of_units)
+            for token, topics, data in moves(each):
+                self._add_transfer(each, caused_by, token, topics, data)
         for _ in range(each.node_logs):
             place = self.place.get(each.at)
             ran = each.ran
@@ -241,23 +240,29 @@ class Model:
         token: int,
         topics: tuple[bytes, bytes, bytes | None],
         data: bytes,
-        of_units: bool,
     ) -> None:
         at, contract_id, root, hash = each.at, token, token, each.hash[:32]
         if caused_by is not None:
             assert caused_by.ran is not None
             at, contract_id, root = caused_by.at, caused_by.ran, caused_by.root
             hash = caused_by.hash[:32]
-        elif at not in self.place and each.result != WRONG_NONCE:
+        elif at not in self.place and each.result != WRONG_NONCE and not self._share(each, None):
             self._take(at)
         if each.kind == MESSAGE:
             self.messages = sorted({*self.messages, each.at})
-        if each.ran is not None:
-            bloom = bloom_of(contract_id, TRANSFER, *(one for one in topics if one is not None))
-            self.blooms[at] = self.blooms.get(at, 0) | bloom
-            self.block_bloom |= bloom
+        bloom = bloom_of(contract_id, TRANSFER, *(one for one in topics if one is not None))
+        if at in self.blooms:
+            self.blooms[at] |= bloom
+        self.block_bloom |= bloom
         place = self.place.get(at)
-        self._log(at, contract_id, root or None, hash, place, of_units, (TRANSFER, *topics), data or b"")
+        self._log(at, contract_id, root or None, hash, place, True, (TRANSFER, *topics), data or b"\0")
+
+    def _share(self, each: Happened, caused_by: Happened | None) -> bool:
+        for other in (caused_by, each.parent):
+            if other is not None and other.at in self.place:
+                self.place[each.at] = self.place[other.at]
+                return True
+        return False
 
     def _take(self, at: int) -> None:
         self.place[at] = self._next

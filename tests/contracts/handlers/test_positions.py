@@ -66,14 +66,34 @@ def test_calls_and_creations_by_a_contract_share_its_position() -> None:
     assert positions() == [(other, 0), (call, 1), (created, 1), (called, 1), (after, 2)]
 
 
-def test_other_transactions_that_a_contract_caused_have_none() -> None:
+@pytest.mark.parametrize("kind", ["tokenAssociate", "cryptoTransfer"])
+def test_children_of_any_type_share_the_position_of_their_parent(kind: str) -> None:
     stream = ContractStream()
+    stream.call(ran=function_result())
     call = stream.call(ran=function_result())
     record = {"contractCallResult": function_result(359)}
-    child = stream.happen("tokenAssociate", {}, record=record, parent=call, nonce=1)
+    child = stream.happen(kind, {}, record=record, parent=call, nonce=1)
     load(stream.block())
 
-    assert positions() == [(call, 0), (child, None)]
+    assert positions()[1:] == [(call, 1), (child, 1)]
+
+
+def test_hooks_of_a_logged_transfer_share_its_position() -> None:
+    stream = ContractStream()
+    move(stream, MOVED)
+    parent = move(stream, MOVED)
+    hook = stream.call(HOOKS, function_result(HOOKS), parent=parent, nonce=1)
+    within = stream.happen(
+        "cryptoTransfer",
+        {},
+        record={"contractCallResult": function_result(359)},
+        parent=parent,
+        nonce=2,
+    )
+    last = stream.call(ran=function_result())
+    load(stream.block())
+
+    assert positions() == [(hook, 1), (within, 1), (last, 2)]
 
 
 def test_a_hook_has_a_position_that_what_it_causes_shares() -> None:

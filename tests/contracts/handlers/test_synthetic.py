@@ -7,6 +7,7 @@ from django.db import connection
 
 from contracts.handlers.synthetic import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
+from mirror.core.values import entity_id, log_bloom
 from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
 from mirror.demo.streams.record_files import TREASURY, account
 from tests.contracts.compose import ContractStream, function_result, log
@@ -231,9 +232,10 @@ def test_synthetic_logs_count_with_the_real_ones() -> None:
     stream.transfer(serials(NFT, (1, ALICE, BOB)))
     load(stream.block())
 
+    bloom = log_bloom.create_bloom(entity_id.long_zero(TOKEN), [TRANSFER, A, B])
     assert logs("consensus_timestamp, index, bloom, payer_account_id, root_contract_id, transaction_hash")[
         0
-    ] == (*(first, 0, b"\0", TREASURY, TOKEN, b"h" * 32),)
+    ] == (*(first, 0, bloom, TREASURY, TOKEN, b"h" * 32),)
     assert [index for index, _ in logs("index, transaction_index")] == [0, 1, 2]
 
 
@@ -243,14 +245,48 @@ def alice_has_an_address(stream: TokenStream) -> None:
 
 
 @pytest.mark.checklist("SYN-09")
-def test_synthetic_are_transfers_of_units_and_nothing_else() -> None:
+def test_synthetic_is_all_that_no_node_has_logged() -> None:
     stream = TokenStream()
     stream.transfer(units(TOKEN, {ALICE: -1, BOB: 1}), serials(NFT, (1, ALICE, BOB)))
     approve(stream, tokens=[grant(TOKEN, BOB, amount=1)])
     ContractStream.call(stream, ran=function_result(logInfo=[log()]))  # type: ignore[arg-type]
     load(stream.block())
 
-    assert logs("index, synthetic") == [(0, True), (1, False), (2, False), (3, False)]
+    assert logs("index, synthetic") == [(0, True), (1, True), (2, True), (3, False)]
+
+
+@pytest.mark.checklist("SYN-07")
+def test_blooms_of_results_and_blocks_admit_the_logs_of_all_kinds() -> None:
+    stream = TokenStream()
+    alice_has_an_address(stream)
+    stream.transfer(units(TOKEN, {ALICE: -1, BOB: 1}), serials(NFT, (1, ALICE, BOB), (3, 0, BOB)))
+    approve(stream, [grant(NFT, BOB, approved_for_all={"value": True})], [grant(TOKEN, BOB, amount=0)])
+    stream.happen(
+        "cryptoDeleteAllowance", {"nftAllowances": [{"token_id": token(NFT), "serial_numbers": [2]}]}
+    )
+    with settings(persist__syntheticContractResults=True):
+        load_in_any_batches(stream.block())
+
+    rows = logs("consensus_timestamp, contract_id, bloom, topic0, topic1, topic2, topic3")
+    assert len(rows) == 6
+    results: dict[int, bytes] = dict(stored("contract_result", "consensus_timestamp, bloom"))
+    ((of_block,),) = stored("record_file", "logs_bloom")
+    for at, contract, bloom, *topics in rows:
+        expected = log_bloom.create_bloom(entity_id.long_zero(contract), filter(None.__ne__, topics))
+        assert bloom == expected
+        assert log_bloom.union([of_block, bloom]) == of_block
+        if at in results:
+            assert log_bloom.union([results[at], bloom]) == results[at]
+    assert log_bloom.union(bloom for _, _, bloom, *_ in rows) == of_block
+    assert len(results) == 2
+
+
+def test_an_amount_of_nothing_is_a_word_of_zeros() -> None:
+    stream = TokenStream()
+    approve(stream, tokens=[grant(TOKEN, BOB, amount=0)])
+    load(stream.block())
+
+    assert logs("data") == [(b"\0",)]
 
 
 @pytest.mark.checklist("SYN-06")

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from contracts.handlers.synthetic import TRANSFER
 from ledger.ingest.verify.verification import Verification
 from ledger.stream.source.local import find_record_files
 from mirror.core.db.backfill import IndexBuild
@@ -27,9 +28,12 @@ SUBMIT_MESSAGE = 27
 
 # What the older release's rules gave. Only logs that it wrote had an index.
 _OLD_RULES = f"""
-    delete from contract_log l where l.synthetic and (length(l.bloom) = 256 or 2 < (
-        select count(*) from token_transfer t
-        where t.consensus_timestamp = l.consensus_timestamp and t.token_id = l.contract_id));
+    delete from contract_log l where l.synthetic and l.topic0 = %(transfer)s and l.topic3 is null and (
+        exists (select from contract_result r where r.consensus_timestamp = l.consensus_timestamp) or 2 < (
+            select count(*) from token_transfer t
+            where t.consensus_timestamp = l.consensus_timestamp and t.token_id = l.contract_id));
+    update contract_log set bloom = '\\x00' where synthetic;
+    update contract_log set data = '' where synthetic and data = '\\x00' and topic3 is null;
     update contract_log l set index = -older.number
     from (
         select l.consensus_timestamp, l.index,
@@ -52,7 +56,7 @@ _PRICES = ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas", "value")
 def make_old() -> None:
     """Change the rows to those of the older release."""
     with connection.cursor() as cursor:
-        cursor.execute(_OLD_RULES)
+        cursor.execute(_OLD_RULES, {"transfer": TRANSFER})
         cursor.execute(f"select consensus_timestamp, {', '.join(_PRICES)} from ethereum_transaction")
         for at, *amounts in cursor.fetchall():
             tinybars = [amount and _tinybars(bytes(amount)) for amount in amounts]
@@ -69,10 +73,12 @@ def make_old_blooms(cursor: CursorWrapper) -> None:
     cursor.execute(
         "select r.consensus_timestamp, r.function_result, b.consensus_end from contract_result r "
         "join record_file b on r.consensus_timestamp between b.consensus_start and b.consensus_end "
-        "where function_result is not null and b.hapi_version_minor < 71"
+        "where function_result is not null"
     )
     blocks: dict[int, list[bytes]] = defaultdict(list)
-    for at, function_result, block in cursor.fetchall():
+    results = cursor.fetchall()
+    cursor.execute("update record_file set logs_bloom = ''")
+    for at, function_result, block in results:
         bloom = ContractFunctionResult.FromString(bytes(function_result)).bloom
         own = bloom if any(bloom) else b""
         blocks[block].append(own)
@@ -114,7 +120,8 @@ def test_upgraded_database_has_the_rows_of_a_new_one(tmp_path: Path) -> None:
     assert {table for table in wanted if wanted[table] != upgraded.get(table)} == set()
     assert set(upgraded) == set(wanted)
     counts = {state.name: state.rows for state in states}
-    assert all(counts[name] for name in ("ethereum_weibars", "block_positions", "synthetic_logs")), counts
+    changing = ("ethereum_weibars", "block_positions", "synthetic_logs", "log_blooms")
+    assert all(counts[name] for name in changing), counts
     # As `manage.py verify`.
     findings: list[str] = []
     verification = Verification(quorums=None, found=lambda finding: findings.append(str(finding)))
