@@ -6,7 +6,8 @@ contract_log and contract_state_change. Without an Ethereum transaction the pric
 Gas: units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown sender, and no such result.
 An unknown contract or address has no results: an empty list.
 
-Transactions with a wrong nonce never ran: the lists leave them out.
+Transactions with a wrong nonce never ran: the lists leave them out. A transaction with logs that no contract
+made has a synthetic result, in the lists and by each of its names.
 """
 
 from typing import Any
@@ -28,7 +29,7 @@ from contracts.queries.searches import Search, by_time
 from ledger.api.names.accounts import only
 from ledger.api.names.contracts import OfContract, find_contract
 from ledger.queries.entities import ids_of_evm_addresses
-from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where
+from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
@@ -93,7 +94,7 @@ class InternalParameter(classic.Boolean):
         super().__init__("internal", False, help="Whether to show child transactions too.")
 
     def filter(self, query: Query, value: bool) -> Query:  # type: ignore[override]
-        return query if value else query.filter(Where(("transaction_nonce = 0",)))
+        return query if value else query.filter(queries.not_internal())
 
 
 class ResultsParameters(classic.PageParameters):
@@ -187,7 +188,7 @@ def single_json(search: Search, in_tinybars: bool, *, contract_id: int = 0) -> A
 class ResultsOfContract(OfContract):
     """List the results of the calls of a contract.
 
-    Its creation is among them.
+    Its creation is among them, and of a token the transfers and approvals that no contract made.
     """
 
     parameters = ResultsOfContractParameters
@@ -205,8 +206,8 @@ class ResultsOfContract(OfContract):
 class Results(ReadView):
     """List the results of contract calls and creations.
 
-    Token transfers that no contract made are among them, as synthetic results. `internal=true` adds calls
-    that other calls made.
+    Transfers and approvals of tokens that no contract made are among them, as synthetic results.
+    `internal=true` adds calls that other calls made.
     """
 
     parameters, max_age = ResultsParameters, 10

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from contracts.queries import synthetic
 from contracts.queries.searches import Search
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.reading import and_months
@@ -54,7 +55,7 @@ def actions(search: Search, query: Query) -> list[Action] | None:
     """
     rows = fetch(statement, (*search.values, *query.where.values))
     if not rows:
-        return None
+        return _of_synthetic(search)
     return [action for row in rows if (action := Action._make(row)).number is not None]
 
 
@@ -62,7 +63,7 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
     """Return the same where tables are distributed: the transaction first."""
     transaction = fetch_one(search.sql, search.values)
     if transaction is None:
-        return None
+        return _of_synthetic(search)
     timestamp, _, payer = transaction
     # Index: the primary key (consensus_timestamp, index, payer_account_id), on the payer's machine.
     statement = f"""
@@ -72,3 +73,8 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
         order by index {query.direction} limit {query.limit:d}
     """
     return [Action._make(row) for row in fetch(statement, (timestamp, payer, *query.where.values))]
+
+
+def _of_synthetic(search: Search) -> list[Action] | None:
+    """Return the actions of a synthetic result, which are none; None if there is no such result either."""
+    return None if synthetic.find(search) is None else []

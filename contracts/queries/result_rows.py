@@ -42,6 +42,11 @@ class Result(NamedTuple):
     block: Block | None = None
     ethereum: Ethereum | None = None
 
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether it stands for logs of the mirror: a result that is stored has parameters, if no bytes."""
+        return self.function_parameters is None
+
 
 class Native(NamedTuple):
     """What results without an Ethereum transaction have instead of its chain id and price of gas.

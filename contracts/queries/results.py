@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from contracts.queries import ethereum
+from contracts.queries import ethereum, synthetic
 from contracts.queries.distributed import results as distributed
 from contracts.queries.result_rows import (
     RESULT_LENGTH,
@@ -37,6 +37,7 @@ _BLOCK = "b.index, b.hash, b.gas_used"
 _ETHEREUM = RESULT_LENGTH + len(Block._fields)
 
 _DEFAULT_CHAIN_ID = 0x128
+_HOOKS_NUM = 365  # of the contract that all hooks are called at
 # A page reads the first results of so many senders one by one.
 _MAX_SENDERS = 100
 _RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
@@ -57,19 +58,30 @@ Page = tuple[list[Result], int | None]
 
 
 def results(selection: Selection, query: Query) -> Page:
-    """Return a page of results; the query's conditions are on contract_result.
+    """Return a page of results, with synthetic ones; the query's conditions are on contract_result.
 
     Transactions with a wrong nonce never ran: they are left out.
     """
     times = _times(selection)
     if times.empty:
         return [], None
-    senders = _senders(selection)
-    return _walk(lambda part: _results(_between(query, part), senders, _by_contract(selection)), times, query)
+    senders, of_contract = _senders(selection), _by_contract(selection)
+
+    def read(part: Bounds) -> list[Result]:
+        within, synthetic_query = _between(query, part), _synthetic_query(query, selection, part)
+        if is_distributed():
+            return distributed.results(
+                within.filter(of_contract), senders, synthetic_query, selection.contract_id
+            )
+        page = _page(within, senders, of_contract)
+        return _results(_merged(page, synthetic_query, selection.contract_id), query)
+
+    rows, continue_at = _walk(read, times, query)
+    return synthetic.with_blooms(rows), continue_at
 
 
 def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
-    """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
+    """Return the same with their blocks and Ethereum transactions."""
     times = _times(selection)
     if times.empty:
         return [], _native([]), None
@@ -78,22 +90,34 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
     max_block_ns = nanoseconds("rest.query.maxRecordFileCloseInterval")
 
     def read(part: Bounds) -> list[Result]:
-        within, synthetic = _between(query, part), _synthetic_query(query, selection, part)
-        of_contract = _by_contract(selection)
-        all_of_contract = within.filter(of_contract)
+        within, synthetic_query = _between(query, part), _synthetic_query(query, selection, part)
         if is_distributed():
-            return distributed.full_results(
-                all_of_contract, senders, part, synthetic, max_block_ns=max_block_ns
-            )
-        page = _page(within, senders, of_contract)
-        if synthetic is not None:
-            page = _merged(page, all_of_contract, synthetic)
+            return distributed.full_results(within, senders, part, synthetic_query, max_block_ns=max_block_ns)
+        page = _merged(_page(within, senders, Where()), synthetic_query, None)
         return _full_results(page, query, times=part, max_block_ns=max_block_ns)
 
     rows, continue_at = _walk(read, times, query)
     if continue_at is None and len(rows) < query.limit:
         continue_at = cut_at
-    return rows, _native(rows), continue_at
+    return synthetic.with_blooms(rows), _native(rows), continue_at
+
+
+def not_internal() -> Where:
+    """Return the condition of results that no other result of the list stands for.
+
+    The call of a hook is one if the transfer that caused it has no logs, as the call then has a position of
+    its own. Distributed tables aren't joined: there each call of a hook is one.
+    """
+    # Indexes: the primary keys of transaction and contract_log, for calls of hooks alone. For `not exists`
+    # PostgreSQL might read all transactions.
+    without_logs = """
+        and (
+            select 1 from transaction t
+            join contract_log l on l.consensus_timestamp = t.parent_consensus_timestamp
+            where t.consensus_timestamp = contract_result.consensus_timestamp limit 1
+        ) is null"""
+    condition = f"(transaction_nonce = 0 or contract_id = %s {'' if is_distributed() else without_logs})"
+    return Where((condition,), (config.own_id(_HOOKS_NUM),))
 
 
 def _native(results: Sequence[Result]) -> Native:
@@ -156,7 +180,8 @@ def _synthetic_query(query: Query, selection: Selection, times: Bounds) -> Query
     if selection.senders is not None or not config.value("rest.query.syntheticContractResults"):
         return None
     index = compare("transaction_index", selection.transaction_indexes)
-    return Query(index + _where_timestamp(times), query.descending, query.limit)
+    where = _by_contract(selection) + index + _where_timestamp(times)
+    return Query(where, query.descending, query.limit)
 
 
 def _senders(selection: Selection) -> Senders:
@@ -183,11 +208,8 @@ def _time_range() -> tuple[int, int] | None:
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def _results(query: Query, senders: Senders, of_contract: Where) -> list[Result]:
-    if is_distributed():
-        return distributed.results(query.filter(of_contract), senders)
+def _results(part: "_Part", query: Query) -> list[Result]:
     # Index of the entity: the primary key (id).
-    part = _page(query, senders, of_contract)
     statement = f"""
         select {_RESULT} from ({part.sql}) r left join entity e on e.id = r.contract_id
         order by r.consensus_timestamp {query.direction}
@@ -258,38 +280,22 @@ def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
     return _Part(sql, (list(senders), *where.values))
 
 
-_RESULT_COLUMNS = ", ".join(SYNTHETIC)
-_SYNTHETIC_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())
+_NAMED_COLUMNS = ", ".join(SYNTHETIC)
 
 
-# In a database that an older release has filled the index is built during use; without it all logs would be
-# read. PostgreSQL asks this once for each statement, before anything of the table is read.
-_INDEX_IS_BUILT = """
-    (select indisvalid from pg_index where indexrelid = to_regclass('contract_log__synthetic_timestamp'))"""
-
-
-def _merged(part: _Part, query: Query, synthetic: Query) -> _Part:
+def _merged(part: _Part, synthetic_query: Query | None, contract_id: int | None) -> _Part:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
-    # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs; the
-    # primary key (consensus_timestamp) of results. Each source is a page of its own, so that it stops early,
-    # and the time has the same type in both, so that they are merged without sorting. The result is read
-    # by a sub-select, as a join may read all results down to a transfer of long ago.
-    end = f"{query.direction} limit {query.limit:d}"
+    if synthetic_query is None:
+        return part
+    # Each source is a page of its own, so that it stops early, and the time has the same type in both, so
+    # that they are merged without sorting.
     sql = f"""
-        (select {_RESULT_COLUMNS} from ({part.sql}) real)
+        (select {_NAMED_COLUMNS} from ({part.sql}) real)
         union all
-        (
-            select distinct on (l.consensus_timestamp) {_SYNTHETIC_COLUMNS}
-            from contract_log l
-            where {_INDEX_IS_BUILT} and synthetic {synthetic.where.and_sql} and (
-                select 1 from contract_result r
-                where r.consensus_timestamp = l.consensus_timestamp {query.where.and_sql}
-            ) is null
-            order by l.consensus_timestamp {query.direction}, index {end}
-        )
-        order by consensus_timestamp {end}
+        ({synthetic.page(synthetic_query, contract_id)})
+        order by consensus_timestamp {synthetic_query.direction} limit {synthetic_query.limit:d}
     """
-    return _Part(sql, (*part.values, *synthetic.where.values, *query.where.values))
+    return _Part(sql, (*part.values, *synthetic_query.where.values))
 
 
 class Details(NamedTuple):
@@ -304,12 +310,21 @@ def result_of(search: Search, *, contract_id: int = 0) -> tuple[Result, Details,
     """Return the result of a transaction with its details; `contract_id` if the request names one."""
     row = _find_result(search)
     if row is None:
-        return None
+        return _synthetic_result(search, contract_id)
     result, contract_ids = row
     at = result.consensus_timestamp
     changes = _state_changes_at(at, contract_ids, migrated=contract_id)
     details = Details(_logs_at(at, contract_ids), changes, _file_call_data(result))
     return result, details, _native([result])
+
+
+def _synthetic_result(search: Search, contract_id: int) -> tuple[Result, Details, Native] | None:
+    result = synthetic.find(search, contract_id)
+    if result is None:
+        return None
+    logs = _logs_at(result.consensus_timestamp)
+    bloom = synthetic.united([bloom for _, bloom, *_ in logs])
+    return synthetic.with_block(result)._replace(bloom=bloom), Details(logs, [], None), _native([result])
 
 
 def _file_call_data(result: Result) -> bytes | None:
@@ -359,18 +374,21 @@ def _find_result(search: Search) -> tuple[Result, list[int]] | None:
     return None if row is None else (_full(row[1:]), row[0])
 
 
-def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int]) -> list[Row]:
+def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int] | None = None) -> list[Row]:
     """Return evm_address, bloom, contract_id, data, index and the four topics of a transaction's logs."""
     # Indexes: the primary keys (consensus_timestamp, index) and (id).
     times = Bounds(consensus_timestamp, consensus_timestamp)
+    of_contracts = (
+        Where() if contract_ids is None else Where(("l.contract_id = any(%s)",), (list(contract_ids),))
+    )
     return fetch(
         f"""
         select e.evm_address, l.bloom, l.contract_id, l.data, l.index, l.topic0, l.topic1, l.topic2, l.topic3
         from contract_log l left join entity e on e.id = l.contract_id
         where l.consensus_timestamp = %s {and_months(times, "l.consensus_timestamp")}
-            and l.contract_id = any(%s) order by l.index
+            {of_contracts.and_sql} order by l.index
         """,
-        (consensus_timestamp, list(contract_ids)),
+        (consensus_timestamp, *of_contracts.values),
     )
 
 

@@ -3,6 +3,8 @@
 from random import Random
 from typing import Any
 
+from ledger.queries import fee_schedules
+from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.demo.actions.network.files import GAS
 from mirror.demo.world.contracts import Result
@@ -15,13 +17,13 @@ from tests.ledger.ingest.load import settings
 
 _CHAIN_ID = "0x12a"  # as the properties of the network say
 _LATEST = 60
-_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-_OF_UNITS = 3  # topics of a transfer of units; one of a serial has four
 _SUCCESSES = ("SUCCESS", "FEE_SCHEDULE_FILE_PART_UPLOADED", "SUCCESS_BUT_MISSING_EXPECTED_OPERATION")
 
 
 def check(rest: Rest, world: World, choose: Random) -> None:
     """Check the latest results, with amounts in tinybars or in weibars."""
+    # A price counts for an hour from its first use on, though the network may change it in between.
+    fee_schedules.forget()
     latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
     if not latest:
         return
@@ -33,14 +35,34 @@ def check(rest: Rest, world: World, choose: Random) -> None:
 
 
 def _check_results(rest: Rest, world: World, latest: list[Result], since: str, hbar: bool) -> None:
-    """Check the list. It also has transfers of units by no contract, and nothing that came out of turn."""
+    """Check the list. It also has what is logged of no contract, and nothing that came out of turn."""
     shown = rest.all("contracts/results", "results", timestamp=since, internal="true", hbar=_text(hbar))
     known = {at(one.consensus_timestamp) for one in latest}
     called = [row for row in shown if row["timestamp"] in known]
     expected = [record(world, one, hbar=hbar) for one in latest if one.result != "WRONG_NONCE"]
     same([_of(*pair) for pair in _pairs(called, expected)], expected, "/contracts/results", since, hbar)
-    _check_synthetic(rest, [row for row in shown if row["timestamp"] not in known], known, since)
-    _check_positions(shown, rest.all("contracts/results/logs", "logs", timestamp=since))
+    logged = rest.all("contracts/results/logs", "logs", timestamp=since)
+    _check_synthetic(rest, [row for row in shown if row["timestamp"] not in known], known, logged)
+    _check_positions(shown, logged)
+    _check_positions(rest.all("contracts/results", "results", timestamp=since), [])
+    _check_blooms(rest, shown, logged)
+
+
+def _check_blooms(rest: Rest, results: list[dict[str, Any]], logged: list[dict[str, Any]]) -> None:
+    """Check that the blooms of each log's result and block admit it."""
+    by_time = {row["timestamp"]: row for row in results}
+    numbers = {log["block_number"] for log in logged}
+    blocks = {number: rest.get(f"blocks/{number}") for number in numbers}
+    for log in logged:
+        own = log_bloom.create_bloom(bytes.fromhex(log["address"][2:]), _bytes(log["topics"]))
+        of_result = by_time[log["timestamp"]]["bloom"]
+        for bloom in (log["bloom"], of_result, blocks[log["block_number"]]["logs_bloom"]):
+            whole = bytes.fromhex(bloom[2:])
+            assert log_bloom.union([whole, own]) == whole, log
+
+
+def _bytes(texts: list[str]) -> list[bytes]:
+    return [bytes.fromhex(text[2:]) for text in texts]
 
 
 def _check_positions(results: list[dict[str, Any]], logged: list[dict[str, Any]]) -> None:
@@ -86,14 +108,11 @@ def _check_logs(rest: Rest, world: World, latest: list[Result], since: str) -> N
     same([_of(log, expected[0]) for log in of_contracts if expected], expected, path, since)
 
 
-def _check_synthetic(rest: Rest, rows: list[dict[str, Any]], known: set[Any], since: str) -> None:
-    """Check the results that stand for transfers of units by no contract: one for each logged transaction."""
-    shown = rest.all("contracts/results/logs", "logs", timestamp=since)
-    logged = {
-        log["timestamp"]: log
-        for log in reversed(shown)
-        if log["timestamp"] not in known and log["topics"][0] == _TRANSFER and len(log["topics"]) == _OF_UNITS
-    }
+def _check_synthetic(
+    rest: Rest, rows: list[dict[str, Any]], known: set[Any], shown: list[dict[str, Any]]
+) -> None:
+    """Check the results that stand for logs of no contract: one for each transaction, found by its names."""
+    logged = {log["timestamp"]: log for log in shown if log["timestamp"] not in known}
     expected = [
         {
             "address": log["address"],
@@ -107,8 +126,17 @@ def _check_synthetic(rest: Rest, rows: list[dict[str, Any]], known: set[Any], si
         for time, log in sorted(logged.items(), reverse=True)
     ]
     found = [_of(row, expected[0]) for row in rows if expected]
-    same(found, expected, "/contracts/results of transfers", since)
+    same(found, expected, "/contracts/results of logs")
     assert len(found) == len(rows)
+    for row in rows[:2]:
+        for name in (f"results/{row['hash']}", f"{row['contract_id']}/results/{row['timestamp']}"):
+            one = rest.get(f"contracts/{name}")
+            logs_of_one = [log["index"] for log in shown if log["timestamp"] == row["timestamp"]]
+            assert _of(one, expected[0]) == _of(row, expected[0])
+            assert [log["index"] for log in one["logs"]] == sorted(logs_of_one)
+        assert rest.get(f"contracts/results/{row['hash']}/actions")["actions"] == []
+        own = rest.all(f"contracts/{row['contract_id']}/results", "results", timestamp=row["timestamp"])
+        assert [each["hash"] for each in own] == [row["hash"]]
 
 
 def _of(row: dict[str, Any], members: dict[str, Any]) -> dict[str, Any]:

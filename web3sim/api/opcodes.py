@@ -15,6 +15,9 @@ from django.http import HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from contracts.api import formats
+from contracts.api.lookup import search_of
+from contracts.queries import synthetic
 from mirror.core import config
 from mirror.core.db.availability import outage
 from mirror.core.db.reading.sql import MAX_INT64
@@ -23,7 +26,7 @@ from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import InvalidValue
-from mirror.core.values import transaction_id
+from mirror.core.values import entity_id, transaction_id
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64
 from mirror.core.values.transaction_id import InvalidTransactionId, TransactionId
@@ -148,6 +151,25 @@ def has_result(consensus_timestamp: int, reading: Reading) -> bool:
     return row is not None
 
 
+def synthetic_json(name: bytes | TransactionId) -> OpcodesJson | None:
+    """Return the answer for a transaction that has logs although no contract ran; None if there is none."""
+    search = search_of(name.hex() if isinstance(name, bytes) else transaction_id.text(*name))
+    result = synthetic.find(search)
+    if result is None:
+        return None
+    result = synthetic.with_block(result)
+    address = formats.address(result.evm_address, result.contract_id)
+    assert address is not None
+    return {
+        "address": address,
+        "contract_id": entity_id.text(result.contract_id),
+        "failed": False,
+        "gas": 0,
+        "opcodes": [],
+        "return_value": "0x",
+    }
+
+
 # VIEW
 class Opcodes(SimulationView):
     """Trace a contract transaction, operation by operation.
@@ -187,6 +209,11 @@ class Opcodes(SimulationView):
         except throttle.Throttled as error:
             simulation.REFUSED.add(str(error).rstrip("."))
             raise TooManyRequests(str(error)) from None
+        except NotFound:
+            ran_no_code = synthetic_json(name)
+            if ran_no_code is None:
+                raise
+            return self.json(ran_no_code)
         except DatabaseUnavailable:
             raise Unavailable(outage.SENTENCE) from None
         except CallUnavailable as error:

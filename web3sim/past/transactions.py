@@ -87,10 +87,10 @@ class PastTransaction:
 
     @property
     def ran(self) -> bool:
-        """Whether a contract was called: a transaction that failed its checks has a result all the same."""
+        """Whether a contract was called: a result of failed checks may be stored, but without gas."""
         if self.transaction_result == WRONG_NONCE:
             return False
-        return self.transaction_result in SUCCESS or self.function_result is not None or bool(self.gas_used)
+        return self.transaction_result in SUCCESS or bool(self.gas_used)
 
     @property
     def result(self) -> str:

@@ -5,9 +5,9 @@ Results are with their contract, Ethereum transactions with their payer, and blo
 
 from collections.abc import Sequence
 
-from contracts.queries import ethereum
+from contracts.queries import ethereum, synthetic
 from contracts.queries.distributed import related_rows
-from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result, Senders, result_columns
+from contracts.queries.result_rows import Block, Result, Senders, result_columns
 from contracts.queries.searches import Search
 from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
@@ -18,21 +18,23 @@ from mirror.core.db.sql.query import Query
 _RESULT = result_columns("null::bytea")
 
 
-def results(query: Query, senders: Senders) -> list[Result]:
-    """Return a page of results by consensus timestamp."""
-    return _with_addresses(_page(query, senders))
+def results(
+    query: Query, senders: Senders, synthetic_query: Query | None, contract_id: int | None = None
+) -> list[Result]:
+    """Return a page of results by consensus timestamp, and synthetic results among them."""
+    results = _page(query, senders)
+    if synthetic_query is not None:
+        results += _synthetic(synthetic_query, contract_id, results)
+        results.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
+        results = results[: query.limit]
+    return _with_addresses(results)
 
 
 def full_results(
-    query: Query, senders: Senders, times: Bounds, synthetic: Query | None, *, max_block_ns: int
+    query: Query, senders: Senders, times: Bounds, synthetic_query: Query | None, *, max_block_ns: int
 ) -> list[Result]:
-    """Return the same with their blocks and Ethereum transactions, and synthetic results among them."""
-    results = _page(query, senders)
-    if synthetic is not None:
-        results += _synthetic(query, synthetic, results)
-        results.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
-        results = results[: query.limit]
-    return _with_the_rest(_with_addresses(results), times, max_block_ns)
+    """Return the same of all contracts with their blocks and Ethereum transactions."""
+    return _with_the_rest(results(query, senders, synthetic_query), times, max_block_ns)
 
 
 def _page(query: Query, senders: Senders) -> list[Result]:
@@ -50,50 +52,41 @@ def _page(query: Query, senders: Senders) -> list[Result]:
     return [Result(*row) for row in fetch(statement, query.where.values)]
 
 
-_COLUMNS_OF_SYNTHETIC = ", ".join(
-    SYNTHETIC.get(name, "null::bytea") for name in Result._fields[:RESULT_LENGTH]
-)
-
-
-def _synthetic(query: Query, synthetic: Query, real: Sequence[Result]) -> list[Result]:
+def _synthetic(query: Query, contract_id: int | None, real: Sequence[Result]) -> list[Result]:
     """Return the synthetic results of a page, as far as its own results leave room for them."""
-    # Index: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs.
-    if not usable_indexes(["contract_log__synthetic_timestamp"]):
+    # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs, or
+    # contract_log__synthetic_contract_timestamp with the contract before.
+    if not usable_indexes([synthetic.index_of(contract_id)]):
         return []
     beyond, until = ("<", ">=") if query.descending else (">", "<=")
-    where = Where(("synthetic",)) + synthetic.where
+    where = Where(("synthetic",)) + query.where
     if len(real) == query.limit:
         where += Where((f"l.consensus_timestamp {until} %s",), (real[-1].consensus_timestamp,))
     results: list[Result] = []
     rest = where
     while True:
         statement = f"""
-            select {_COLUMNS_OF_SYNTHETIC} from contract_log l {rest.sql}
-            order by l.consensus_timestamp {query.direction}, index {query.direction} limit {query.limit:d}
+            select distinct on (l.consensus_timestamp) {synthetic.COLUMNS} from contract_log l {rest.sql}
+            order by l.consensus_timestamp {query.direction}, index limit {query.limit:d}
         """
-        rows = fetch(statement, rest.values)
-        first: dict[int, Result] = {}
-        for row in rows:
-            result = Result(*row)
-            first.setdefault(result.consensus_timestamp, result)
+        first = [Result(*row) for row in fetch(statement, rest.values)]
         # Of a time that has a result, that alone is shown.
-        own = _times_with_results(query, list(first))
-        results += [result for timestamp, result in first.items() if timestamp not in own]
-        if len(rows) < query.limit or len(results) >= query.limit:
+        own = _times_with_results([result.consensus_timestamp for result in first])
+        results += [result for result in first if result.consensus_timestamp not in own]
+        if len(first) < query.limit or len(results) >= query.limit:
             return results
-        last = rows[-1][Result._fields.index("consensus_timestamp")]
-        rest = where + Where((f"l.consensus_timestamp {beyond} %s",), (last,))
+        rest = where + Where((f"l.consensus_timestamp {beyond} %s",), (first[-1].consensus_timestamp,))
 
 
-def _times_with_results(query: Query, times: Sequence[int]) -> set[int]:
-    """Return those of the times that have a result which meets the query's conditions."""
+def _times_with_results(times: Sequence[int]) -> set[int]:
+    """Return those of the times that have a result."""
     if not times:
         return set()
     # Index: the primary key, which begins with the time, on all machines.
-    where = Where(("consensus_timestamp = any(%s)",), (list(times),)) + query.where
-    return {
-        at for (at,) in fetch(f"select consensus_timestamp from contract_result {where.sql}", where.values)
-    }
+    rows = fetch(
+        "select consensus_timestamp from contract_result where consensus_timestamp = any(%s)", (list(times),)
+    )
+    return {at for (at,) in rows}
 
 
 def _with_addresses(results: Sequence[Result]) -> list[Result]:

@@ -11,6 +11,7 @@ from django.http import StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import resolve
 
+from mirror.core.values.hapi import result_codes
 from tests.api import Answer, Api, assert_answer
 from tests.build import SECOND, Build, insert
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
@@ -25,7 +26,15 @@ WORD_42 = f"0x{42:064x}"
 IDENTITY = long_zero(4)
 # Processes keep the code of a contract: each test has one of its own.
 NUMBERS = itertools.count(5001)
-INSUFFICIENT_PAYER_BALANCE, WRONG_NONCE = 10, 312
+WRONG_NONCE = 312
+# What stops a call before it runs: MAX_GAS_LIMIT_EXCEEDED, INSUFFICIENT_TX_FEE, and so on.
+NEVER_RAN = [
+    result_codes.NUMBERS[name]
+    for name in (
+        *("MAX_GAS_LIMIT_EXCEEDED", "INSUFFICIENT_TX_FEE", "INSUFFICIENT_PAYER_BALANCE"),
+        *("INSUFFICIENT_GAS", "CONTRACT_REVERT_EXECUTED"),
+    )
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -177,9 +186,10 @@ def test_a_failure_is_an_answer_with_its_recipient(client):
     assert (told["return_value"], told["opcodes"][-1]["reason"]) == ("0x", "0xaa")
 
 
-@pytest.mark.parametrize("code_of_result", [INSUFFICIENT_PAYER_BALANCE, WRONG_NONCE])
-def test_a_transaction_that_failed_its_checks_took_no_gas(client, code_of_result):
-    ran(ANSWERS, transaction_result=code_of_result, gas_used=0)
+@pytest.mark.parametrize("function_result", [None, b"\x10\x00"])
+@pytest.mark.parametrize("code_of_result", [*NEVER_RAN, WRONG_NONCE])
+def test_a_transaction_that_failed_its_checks_took_no_gas(client, code_of_result, function_result):
+    ran(ANSWERS, transaction_result=code_of_result, gas_used=0, function_result=function_result)
     assert get(client).json() == {
         "address": hex_address(0),
         "contract_id": None,
@@ -188,6 +198,26 @@ def test_a_transaction_that_failed_its_checks_took_no_gas(client, code_of_result
         "opcodes": [],
         "return_value": "0x",
     }
+
+
+def test_a_transaction_with_logs_that_no_contract_made_ran_no_code(client):
+    build = Build()
+    build.transaction(AT, payer=CALLER, valid_start_ns=AT - 5 * SECOND)
+    insert("transaction_hash", consensus_timestamp=AT, hash=digest(AT), payer_account_id=CALLER)
+    insert(
+        "contract_log",
+        **{"consensus_timestamp": AT, "contract_id": 7001, "payer_account_id": CALLER, "index": 0},
+        **{"bloom": b"", "data": b"", "root_contract_id": 7001, "synthetic": True},
+    )
+    for name in (transaction_id(), digest(AT).hex()):
+        assert get(client, name=name).json() == {
+            "address": hex_address(7001),
+            "contract_id": "0.0.7001",
+            "failed": False,
+            "gas": 0,
+            "opcodes": [],
+            "return_value": "0x",
+        }
 
 
 def test_creation_returns_the_new_contract(client):

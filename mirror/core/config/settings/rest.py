@@ -36,7 +36,7 @@ SETTINGS = (
     Setting("rest.query.transactions.precedingTransactionTypes", ("11", "15"),
             "Numbers of the transaction types whose synthetic records are listed for their payer."),
     Setting("rest.query.syntheticContractResults", True,
-            "List token transfers that no contract made among the contract results, as they have logs, too."),
+            "List transfers and approvals by no contract among the contract results, as they have logs."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the table topic_message_lookup (partitioned databases)."),
     Setting("rest.strictParameters", False, "Refuse unknown query parameters of all endpoints with 400. The "
