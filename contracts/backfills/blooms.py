@@ -1,7 +1,8 @@
 """Blooms of synthetic logs, of their results and blocks, and marks of the synthetic logs that lack them.
 
 Older releases gave such a log one byte in place of a bloom, which no node does, and marked only transfers of
-units. They wrote amounts of 0 as no data.
+units. They wrote amounts of 0 as no data, and a transfer of a serial that does not exist for changes of
+treasury.
 """
 
 from collections import defaultdict
@@ -11,7 +12,7 @@ from typing import Any
 from contracts.handlers.blooms import bloom_of, united
 from contracts.handlers.synthetic import ZERO
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange
+from mirror.core.db.backfill import Backfill, KeyRange, execute_range
 from mirror.core.values import entity_id
 
 _TOPICS = ("topic0", "topic1", "topic2", "topic3")
@@ -26,6 +27,11 @@ _LOGS = f"""
         order by consensus_end limit 1
     ) b on b.consensus_start <= l.consensus_timestamp
     where l.consensus_timestamp > %(after)s and l.consensus_timestamp <= %(to)s and length(l.bloom) = 1"""
+# The transfer of the serial -1, which stands for all of a treasury.
+_DELETE = """
+    delete from contract_log l
+    where l.consensus_timestamp > %(after)s and l.consensus_timestamp <= %(to)s and length(l.bloom) = 1
+        and l.topic3 = '\\xffffffffffffffff'"""
 _SET_LOGS = """
     update contract_log l
     set bloom = c.bloom, synthetic = true, data = case when l.data = '' then %s else l.data end
@@ -34,6 +40,7 @@ _SET_LOGS = """
 
 
 def fill(keys: KeyRange) -> int:
+    deleted = execute_range(_DELETE, keys)
     changes = []
     by_result, by_block = defaultdict[int, list[bytes]](list), defaultdict[int, list[bytes]](list)
     for at, index, contract, address, block, *topics in statements.rows(_LOGS, keys._asdict()):
@@ -44,11 +51,11 @@ def fill(keys: KeyRange) -> int:
         by_result[at].append(bloom)
         by_block[block].append(bloom)
     if not changes:
-        return 0
+        return deleted
     statements.execute(_SET_LOGS, [ZERO, *map(list, zip(*changes, strict=True))])
     _unite("contract_result", "bloom", "consensus_timestamp", by_result)
     _unite("record_file", "logs_bloom", "consensus_end", by_block)
-    return len(changes)
+    return deleted + len(changes)
 
 
 def _unite(table: str, column: str, key: str, blooms: dict[int, list[bytes]]) -> None:

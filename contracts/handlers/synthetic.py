@@ -82,6 +82,9 @@ def token_transfer_logs(item: RecordItem, batch: Batch) -> None:
             if of_contract:
                 continue
             for transfer in transfers.nftTransfers:
+                # A negative number stands for serials that the record does not list.
+                if transfer.serialNumber < 0:
+                    continue
                 sender = account_topic(entity_id.from_account(transfer.senderAccountID))
                 receiver = account_topic(entity_id.from_account(transfer.receiverAccountID))
                 number = number_bytes(transfer.serialNumber)

@@ -1,5 +1,6 @@
 """Blocks and transactions in the API."""
 
+from collections import Counter
 from random import Random
 from typing import Any
 
@@ -80,13 +81,10 @@ def _without_approvals(row: dict[str, Any], members: dict[str, Any]) -> dict[str
         plain[name] = [{n: v for n, v in moved.items() if n != "is_approval"} for moved in row[name]]
     if row["name"] == "TOKENDISSOCIATE":
         # Who leaves a deleted token gives up serials, which the record tells as so many units.
+        given_up = Counter((each["token_id"], each["sender_account_id"]) for each in row["nft_transfers"])
         plain["token_transfers"] += [
-            {
-                "token_id": given["token_id"],
-                "account": given["sender_account_id"],
-                "amount": given["serial_number"],
-            }
-            for given in row["nft_transfers"]
+            {"token_id": token_id, "account": account_id, "amount": -count}
+            for (token_id, account_id), count in given_up.items()
         ]
     return plain | {"staking_reward_transfers": sorted(plain["staking_reward_transfers"], key=str)}
 

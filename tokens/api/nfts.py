@@ -51,13 +51,11 @@ class NftTransactionJson(TypedDict):
 
 def nft_transaction_json(transaction: Transaction, token_id: int, serial_number: int) -> NftTransactionJson:
     """Without a transfer of the serial, as for an allowance, there is neither sender nor receiver."""
+    of_token = [each for each in transaction.nft_transfer or () if each.get("token_id") == token_id]
+    # A negative number stands for all serials that the transaction has moved.
     transfer: dict[str, Any] = next(
-        (
-            each
-            for each in transaction.nft_transfer or ()
-            if each.get("token_id") == token_id and each.get("serial_number") == serial_number
-        ),
-        {},
+        (each for each in of_token if each.get("serial_number") == serial_number),
+        next((each for each in of_token if each.get("serial_number", 0) < 0), {}),
     )
     return {
         "consensus_timestamp": timestamp.text(transaction.consensus_timestamp),

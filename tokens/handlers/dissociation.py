@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
-from tokens.handlers.nft import NFT_COLUMNS
+from tokens.handlers.nft import MAX_LISTED, NFT_COLUMNS
 
 
 class Dissociation(NamedTuple):
@@ -21,8 +21,8 @@ def dissociate_deleted(cursor: CursorWrapper, dissociations: list[Dissociation])
     """Delete the serials the accounts held; where there were none, store a transfer of units.
 
     A serial can't change again after that, so this may wait for the end of the batch.
-    Rows: nft and nft_history; transaction.nft_transfer, with the amount in place of the serial number it does
-    not know; token_transfer.
+    Rows: nft and nft_history; transaction.nft_transfer, with each serial, or if they are too many with the
+    amount in place of a serial number; token_transfer.
     """
     history = NFT_COLUMNS.replace("timestamp_range", "int8range(lower(timestamp_range), consensus_timestamp)")
     cursor.execute(
@@ -44,10 +44,15 @@ def dissociate_deleted(cursor: CursorWrapper, dissociations: list[Dissociation])
             from (
                 select consensus_timestamp, jsonb_agg(jsonb_build_object(
                     'is_approval', false, 'receiver_account_id', null, 'sender_account_id', account_id,
-                    'serial_number', amount, 'token_id', token_id) order by token_id, amount) as transfers
-                from dissociated d
-                where exists (select 1 from held h where h.token_id = d.token_id
-                    and h.consensus_timestamp = d.consensus_timestamp)
+                    'serial_number', serial_number, 'token_id', token_id) order by token_id, serial_number
+                ) as transfers
+                from (
+                    select distinct consensus_timestamp, account_id, token_id,
+                        case when count(*) over listed > {MAX_LISTED:d} then amount else serial_number end
+                            as serial_number
+                    from dissociated join held using (consensus_timestamp, account_id, token_id)
+                    window listed as (partition by consensus_timestamp)
+                ) moved
                 group by consensus_timestamp
             ) ended
             where t.consensus_timestamp = ended.consensus_timestamp

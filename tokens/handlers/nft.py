@@ -3,6 +3,7 @@
 Mint, burn and wipe are in `supply.py`.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from tokens.models.nft import KEEP
 
 # This serial number in a record stands for all serials of the treasury, which go to the next treasury.
 ALL_SERIALS = -1
+# A transaction that moves more serials at once than this does not list them: its row would be too long.
+MAX_LISTED = 10_000
 
 # The columns of nft and nft_history.
 NFT_COLUMNS = """account_id, created_timestamp, deleted, delegating_spender, metadata, serial_number, spender,
@@ -53,8 +56,8 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
 
     A mint has no sender. A burn or wipe has no receiver; its handler deletes the serial.
     Source: record.tokenTransferLists; body.cryptoTransfer for approvals.
-    Rows: transaction.nft_transfer; nft version; token_account balance, silently. A change of treasury moves
-    the serials once all rows before it are written.
+    Rows: transaction.nft_transfer; nft version; token_account balance, silently. A change of treasury lists
+    and moves the serials once all rows before it are written.
     """
     # BODY
     transfers = _transfers(item)
@@ -78,6 +81,7 @@ def nft_transfers(item: RecordItem, batch: Batch) -> None:
             if receiver:
                 move_balance(batch, receiver, token, 1, timestamp)
     if treasury_change:
+        batch.defer(list_serials, TreasuryChange(timestamp, transfers, treasury_change))
         batch.barrier(
             partial(
                 _change_treasury,
@@ -107,6 +111,35 @@ def _transfers(item: RecordItem) -> list[dict[str, Any]]:
         }
         for move, _ in _moves(item.record.tokenTransferLists)
     ]
+
+
+class TreasuryChange(NamedTuple):
+    """The transfers of a record, and the one of them that stands for all serials of the treasury."""
+
+    consensus_timestamp: int
+    transfers: list[dict[str, Any]]
+    of_all: dict[str, Any]
+
+
+def list_serials(cursor: CursorWrapper, changes: list[TreasuryChange]) -> None:
+    """List each serial that a change of treasury moves, in place of the number that stands for all.
+
+    Rows: transaction.nft_transfer.
+    """
+    for timestamp, transfers, of_all in changes:
+        cursor.execute(
+            "select serial_number from nft where account_id = %s and token_id = %s order by 1 limit %s",
+            [of_all["sender_account_id"], of_all["token_id"], MAX_LISTED + 1],
+        )
+        serials = [serial for (serial,) in cursor.fetchall()]
+        if len(serials) > MAX_LISTED:
+            continue
+        listed = [transfer for transfer in transfers if transfer["serial_number"] != ALL_SERIALS]
+        listed += [of_all | {"serial_number": serial} for serial in serials]
+        cursor.execute(
+            "update transaction set nft_transfer = %s::jsonb where consensus_timestamp = %s",
+            [json.dumps(listed), timestamp],
+        )
 
 
 class _Move(NamedTuple):

@@ -19,6 +19,7 @@ from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
 from mirror.core.db import loaded_ranges, statements
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from mirror.models import LoadedRange
 
@@ -59,12 +60,12 @@ _BALANCES = """
 # happened are left out.
 _TOKENS = """
     with moved as materialized (
-        select n.* from transaction t, jsonb_to_recordset(t.nft_transfer) as n
+        select t.type, n.* from transaction t, jsonb_to_recordset(t.nft_transfer) as n
             (token_id bigint, sender_account_id bigint, receiver_account_id bigint, serial_number bigint)
         where t.consensus_timestamp > %(since)s and t.consensus_timestamp <= %(last)s
             and jsonb_typeof(t.nft_transfer) = 'array'
     ), left_out as (
-        select token_id from moved where serial_number < 0
+        select token_id from moved where serial_number < 0 or type = %(treasury_changes)s
         union select id from entity where type = 'TOKEN' and deleted
     )
     insert into balance_difference (consensus_timestamp, account_id, token_id, ours, theirs, file)
@@ -195,6 +196,7 @@ def _query_values(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | s
         "base": base,
         "since": base_end,
         "month": month_start(base),
+        "treasury_changes": NUMBERS["TOKENUPDATE"],
     }
 
 

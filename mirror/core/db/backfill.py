@@ -120,6 +120,7 @@ TITLES = {name: f"the index of {rows}" for name, (_, rows) in _INDEXES.items()} 
     "block_positions": "missing logs of transfers, and positions in blocks",
     "log_blooms": "blooms and marks of synthetic logs",
     "child_positions": "positions of children in blocks",
+    "nft_transfers": "serials that moved at once",
     "contract_allowances": "allowances spent by contracts",
     "long_stakes_rewards": "rewards of long-term stakers",
     "gone_nodes_rewards": "rewards of stakers to nodes that are gone",

@@ -68,6 +68,17 @@ def test_blooms_are_filled_and_what_no_node_logged_is_marked() -> None:
     assert upgrade("log_blooms", newest=START + 19)[0].rows == 0
 
 
+def test_transfers_of_a_serial_that_does_not_exist_go() -> None:
+    block(1, b"", 0, 9)
+    log(START + 1, topic3=b"\xff" * 8)
+    log(START + 2, topic3=b"\xff")
+
+    (state,) = upgrade("log_blooms")
+
+    assert stored("consensus_timestamp") == [(START + 2,)]
+    assert state.rows == 2
+
+
 @pytest.mark.parametrize("mark", [b"\0", b"\1"])
 def test_the_result_of_the_call_has_the_bloom_too(build: Build, mark: bytes) -> None:
     block(1, OF_NODE, 0, 9)

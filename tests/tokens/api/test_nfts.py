@@ -269,6 +269,22 @@ def test_the_transactions_of_a_serial_have_all_members_in_order(api):
     assert len(answer.statements) == 1
 
 
+@pytest.mark.parametrize(
+    ("type", "name", "number", "receiver"), [(36, "TOKENUPDATE", -1, 1002), (41, "TOKENDISSOCIATE", -7, None)]
+)
+def test_a_move_that_is_not_told_by_serials_names_who_gave_and_who_got(
+    api, build, type, name, number, receiver
+):
+    build.nft(TOKEN, 2, account=receiver, since=START + 1)
+    sentinel = moves(1001, receiver, serial=number)
+    build.transaction(START + 1, type=type, nft_transfer=[moves(7, 8, serial=1), sentinel])
+
+    (shown,) = api.get(HISTORY).json()["transactions"]
+
+    expected = None if receiver is None else f"0.0.{receiver}"
+    assert shown == transaction_json(1, name, sender="0.0.1001", receiver=expected)
+
+
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize(
     ("query", "found"),

@@ -1,11 +1,14 @@
 """Serials: transferred, approved, given metadata, moved with their treasury, in any order."""
 
+from collections.abc import Sequence
+
 import pytest
 from django.db import connection
 
 from mirror.demo.streams.record_files import TREASURY, account
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.tokens.compose import ALL_SERIALS, TokenStream, serials, token
+from tokens.handlers.nft import MAX_LISTED
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -195,8 +198,23 @@ def test_a_new_treasury_gets_every_serial_of_the_previous_one() -> None:
     assert stored("token", "treasury_account_id, timestamp_range") == [(1002, f"[{changed},)")]
     ((transfers,),) = stored("transaction", "nft_transfer", "type = 36")
     assert [(t["serial_number"], t["sender_account_id"], t["receiver_account_id"]) for t in transfers] == [
-        (ALL_SERIALS, TREASURY, 1002)
+        (3, TREASURY, 1002),
+        (4, TREASURY, 1002),
     ]
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"), [(MAX_LISTED, range(1, MAX_LISTED + 1)), (MAX_LISTED + 1, [ALL_SERIALS])]
+)
+def test_of_a_new_treasury_not_too_many_serials_are_listed(count: int, listed: Sequence[int]) -> None:
+    stream = TokenStream()
+    stream.create_nft(TOKEN)
+    stream.mint_serials(TOKEN, *range(1, count + 1))
+    change_of_treasury(stream)
+    load(stream.block())
+
+    ((transfers,),) = stored("transaction", "nft_transfer", "type = 36")
+    assert [transfer["serial_number"] for transfer in transfers] == list(listed)
 
 
 @pytest.mark.checklist("XFER-14")

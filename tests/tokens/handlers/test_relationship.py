@@ -182,10 +182,11 @@ def test_dissociating_from_a_deleted_token_deletes_its_serials(one_block: bool) 
                     "is_approval": False,
                     "receiver_account_id": None,
                     "sender_account_id": 1001,
-                    "serial_number": -2,
+                    "serial_number": serial,
                     "token_id": number,
                 }
                 for number in (TOKEN, TOKEN + 1)
+                for serial in (1, 2)
             ],
         )
     ]

@@ -1,0 +1,1 @@
+"""Changes of rows about tokens that an older release has written."""
