@@ -117,9 +117,15 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
 
 
 def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
-    """Return the values of each topic as they are stored, without leading zero bytes."""
+    """Return the values of each topic as they are stored, without leading zero bytes.
+
+    A word of zeros is stored as one zero byte in logs of nodes, and as none in synthetic ones.
+    """
     topics: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
-    return [[stripped(word) for _, word in comparisons] for comparisons in topics]
+    return [
+        [topic for _, word in comparisons for topic in ((stripped(word),) if word else (b"", b"\0"))]
+        for comparisons in topics
+    ]
 
 
 # QUERY

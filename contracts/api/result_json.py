@@ -102,12 +102,14 @@ class ResultWithLogsJson(FullResultJson):
     state_changes: list[StateChangeJson]
 
 
-def base_json(result: Result) -> Answer:
+def base_json(result: Result, *, in_tinybars: bool) -> Answer:
+    """Return the result as the list of one contract has it."""
+    amount = result.amount
     contract = formats.long_zero(result.contract_id)
     bloom = _NO_LOGS_BLOOM if result.bloom == b"" else result.bloom
     return {
         "address": formats.address(result.evm_address, result.contract_id),
-        "amount": result.amount,
+        "amount": amount if in_tinybars or amount is None else _number(amount * WEIBARS_PER_TINYBAR),
         "bloom": formats.plain(bloom),
         "call_result": formats.plain(result.call_result),
         "contract_id": entity_id.text(result.contract_id),
@@ -161,7 +163,7 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
     failed_initcode = result.failed_initcode
     if not failed_initcode and not succeeded and ethereum is not None:
         failed_initcode = ethereum.call_data
-    answer = base_json(result)
+    answer = base_json(result, in_tinybars=form.in_tinybars)
     answer["block_hash"] = "0x" if block is None else f"0x{block.hash}"
     answer["block_number"] = None if block is None else block.number
     if details is not None:
@@ -172,8 +174,6 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
         answer["state_changes"] = [state_change_json(row) for row in details.state_changes]
     answer["status"] = "0x1" if succeeded else "0x0"
     answer["failed_initcode"] = formats.plain(failed_initcode)
-    if result.amount is not None and not form.in_tinybars:
-        answer["amount"] = result.amount * WEIBARS_PER_TINYBAR
     if ethereum is None:
         answer |= _native_json(result, form, gas_used)
     else:
@@ -181,13 +181,14 @@ def full_json(result: Result, form: Form, details: Details | None = None) -> Ans
             answer["error_message"] = answer["result"]
         call_data = None if details is None else details.call_data
         answer |= _ethereum_json(ethereum, result, form, gas_used, call_data)
-    answer["amount"] = _number(answer["amount"])
     return answer
 
 
 def _native_json(result: Result, form: Form, block_gas_used: int | None) -> Answer:
-    """Return the members of a result without an Ethereum transaction; its price of gas is in tinybars."""
+    """Return the members of a result without an Ethereum transaction."""
     price = form.native.gas_prices.get(result.consensus_timestamp)
+    if price is not None and not form.in_tinybars:
+        price *= WEIBARS_PER_TINYBAR
     answer: Answer = {
         "access_list": [] if form.array_of_access else None,
         "block_gas_used": block_gas_used,
@@ -227,7 +228,7 @@ def _ethereum_json(
             _authorization(authorization) for authorization in ethereum.authorization_list or ()
         ]
     if ethereum.value is not None:
-        answer["amount"] = _amount(ethereum.value, form)
+        answer["amount"] = _number(_amount(ethereum.value, form))
     if ethereum.gas_limit is not None:
         answer["gas_limit"] = ethereum.gas_limit
     if ethereum.to_address:
@@ -249,15 +250,13 @@ def _access_list(ethereum: Ethereum, form: Form) -> Any:
     return hexadecimal.text(access_list_payload(ethereum.access_list)) if ethereum.access_list else None
 
 
-def _amount(weibars: bytes, form: Form) -> int | None:
-    """Return the value of a transaction.
+def _amount(weibars: bytes, form: Form) -> int:
+    """Return the value of a transaction; no bytes are 0, as RLP has it.
 
     Tinybars are those of the signed number, without a fraction; weibars are unsigned.
     """
     if not form.in_tinybars:
         return _unsigned(weibars)
-    if not weibars:
-        return None
     number = int.from_bytes(weibars, "big", signed=True)
     tinybars = abs(number) // WEIBARS_PER_TINYBAR
     return -tinybars if number < 0 else tinybars

@@ -2,7 +2,7 @@
 
 Source: contract_result, with entity for addresses; full results also with ethereum_transaction, record_file,
 contract_log and contract_state_change. Without an Ethereum transaction the price of gas is that of the files
-0.0.111 and 0.0.112, always in tinybars. Other prices and amounts: tinybars, or weibars if `hbar` is false.
+0.0.111 and 0.0.112. Prices and amounts: tinybars, or weibars if `hbar` is false.
 Gas: units of gas. Errors: 400 malformed parameter, path, id or hash; 404 unknown sender, and no such result.
 An unknown contract or address has no results: an empty list.
 
@@ -122,12 +122,6 @@ class ResultsParameters(classic.PageParameters):
             )
 
 
-class ResultsOfContractParameters(ResultsParameters):
-    """Those of a list without amounts, where `hbar` changes nothing."""
-
-    hbar = classic.Boolean("hbar", True, help="The unit of amounts, of which the list has none.")
-
-
 class ResultOfTransactionParameters(ParameterSet):
     strict = True
 
@@ -191,16 +185,17 @@ class ResultsOfContract(OfContract):
     Its creation is among them, and of a token the transfers and approvals that no contract made.
     """
 
-    parameters = ResultsOfContractParameters
+    parameters = ResultsParameters
     answers = page_type("ResultsOfContract", results=ResultJson)
     paging = {"timestamp": "timestamp"}
 
-    def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
+    def read(self, parameters: ResultsParameters, contract: str) -> Response:
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("results", [])
         rows, continue_at = queries.results(selection_of(parameters, contract_id), self.query)
-        return self.page("results", [base_json(row) for row in rows], after=timestamp.text(continue_at))
+        results = [base_json(row, in_tinybars=parameters.hbar) for row in rows]
+        return self.page("results", results, after=timestamp.text(continue_at))
 
 
 class Results(ReadView):

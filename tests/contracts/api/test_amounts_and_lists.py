@@ -61,7 +61,7 @@ def shown(api, url, query=""):
     [
         ("2e90edd000", 20, 200_000_000_000),
         ("00", 0, 0),
-        ("", None, 0),
+        ("", 0, 0),
         ("09", 0, 9),
         ("00ffffffffffffffffff", 2**72 // 10**10, 2**72 - 1),
         ("ffffffffffffffffff", 0, 2**72 - 1),
@@ -104,6 +104,12 @@ def test_without_an_ethereum_transaction_the_amount_is_that_of_the_result(api, u
     transaction(amount=5_000_000_000 * 10**8)
     assert shown(api, url)["amount"] == 5 * 10**17
     assert shown(api, url, "hbar=false")["amount"] == 5 * 10**27
+
+
+def test_amounts_of_the_list_of_one_contract_are_in_weibars_too(api):
+    transaction(amount=7)
+    for query, expected in (("", 7), ("hbar=true", 7), ("hbar=false", 7 * 10**10)):
+        assert shown(api, f"/api/v1/contracts/{CONTRACT}/results", query)["amount"] == expected
 
 
 @pytest.mark.parametrize("row", ["no row", "no value"])
@@ -165,9 +171,9 @@ class TestRowsOfAnOlderRelease:
         assert (row["amount"], row["gas_price"]) == (128 * 10**10, hex(71 * 10**10))
         assert (row["max_priority_fee_per_gas"], row["access_list"]) == ("0x0", [])
 
-    def test_an_empty_value_stays_empty(self, api):
+    def test_an_empty_value_is_zero(self, api):
         self.old(b"", value=b"")
-        assert shown(api, ALL)["amount"] is None
+        assert shown(api, ALL)["amount"] == 0
 
 
 @EACH
@@ -263,10 +269,10 @@ class TestResultsOfOtherTransactions:
         file(112, rates(12, 1))
         transaction()
         nothing = dict.fromkeys(("nonce", "r", "s", "v", "max_fee_per_gas", "max_priority_fee_per_gas"))
-        expected = nothing | {"chain_id": "0x128", "type": 0, "gas_price": "0x47", "access_list": None}
-        for query in ("", "hbar=false"):
+        expected = nothing | {"chain_id": "0x128", "type": 0, "access_list": None}
+        for query, price in (("", "0x47"), ("hbar=false", hex(0x47 * 10**10))):
             row = shown(api, url, query)
-            assert {name: row[name] for name in expected} == expected
+            assert {name: row[name] for name in (*expected, "gas_price")} == expected | {"gas_price": price}
 
     def test_the_chain_is_that_of_the_setting_as_text(self, api, settings_of):
         transaction()

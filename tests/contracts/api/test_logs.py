@@ -438,3 +438,18 @@ def test_the_address_of_one_contract_is_looked_up_once_for_all_of_its_logs(api, 
         assert api.get(f"/api/v1/contracts/{CONTRACT}/results/logs").json()["logs"]
     (plan,) = [each.plan for each in prepared(set()) if "evm_address from entity" in each.text]
     assert plan["Plans"][0]["Parent Relationship"] == "InitPlan"
+
+
+@pytest.mark.parametrize("zero", ["0", "0x00", "0x" + "00" * 32])
+@pytest.mark.parametrize("url", [ALL, f"/api/v1/contracts/{CONTRACT}/results/logs"])
+def test_a_topic_of_zeros_is_that_of_nodes_and_of_synthetic_logs(api, url, zero):
+    for index, topic in enumerate((b"\0", b"", b"\1", None)):
+        log(AT, index, topic1=topic)
+    time = seconds(AT)
+
+    answer = api.get(f"{url}?topic0=0x97&topic1={zero}&timestamp=gte:{time}&timestamp=lte:{time}")
+    alone = api.get(f"{url}?topic1={zero}&timestamp={time}")
+
+    assert [row["index"] for row in answer.json()["logs"]] == [1, 0]
+    assert alone.json()["logs"] == answer.json()["logs"]
+    assert {row["topics"][1] for row in alone.json()["logs"]} == {"0x" + "00" * 32}
