@@ -52,6 +52,8 @@ _From = TypedDict("_From", {"from": Hex | None})
 
 
 class ResultJson(_From):
+    """A contract result. Only one without a contract, which failed before it ran, has no address."""
+
     address: EvmAddress | None
     amount: int | None
     bloom: Hex
@@ -61,9 +63,9 @@ class ResultJson(_From):
     error_message: str | None
     function_parameters: Hex
     gas_consumed: Int64 | None
-    gas_limit: Int64 | None
+    gas_limit: Int64
     gas_used: Int64 | None
-    timestamp: Timestamp | None
+    timestamp: Timestamp
     to: EvmAddress | None
     hash: Hex
 
@@ -84,13 +86,13 @@ class FullResultJson(ResultJson):
     access_list: Hex | list[Access] | None
     authorization_list: NotRequired[list[Authorization]]
     block_gas_used: Int64 | None
-    chain_id: Quantity | None
+    chain_id: Quantity
     gas_price: Quantity | None
     max_fee_per_gas: Quantity | None
     max_priority_fee_per_gas: Quantity | None
     r: Hex | None
     s: Hex | None
-    type: Int32 | None
+    type: Int32
     v: int | None
     nonce: Int64 | None
 
@@ -104,7 +106,11 @@ class ResultWithLogsJson(FullResultJson):
 
 def base_json(result: Result, *, in_tinybars: bool) -> Answer:
     """Return the result as the list of one contract has it."""
-    amount = result.amount
+    amount, gas_consumed = result.amount, result.gas_consumed
+    failed = result.transaction_result not in result_codes.SUCCESS
+    if gas_consumed is None and result.gas_used == 0 and failed:
+        # It never ran.
+        gas_consumed = 0
     contract = formats.long_zero(result.contract_id)
     bloom = _NO_LOGS_BLOOM if result.bloom == b"" else result.bloom
     return {
@@ -117,7 +123,7 @@ def base_json(result: Result, *, in_tinybars: bool) -> Answer:
         "error_message": result.error_message or None,
         "from": _sender(result),
         "function_parameters": formats.plain(result.function_parameters),
-        "gas_consumed": result.gas_consumed,
+        "gas_consumed": gas_consumed,
         "gas_limit": result.gas_limit,
         "gas_used": result.gas_used,
         "timestamp": timestamp.text(result.consensus_timestamp),

@@ -122,6 +122,12 @@ class ResultsParameters(classic.PageParameters):
             )
 
 
+class ResultsOfContractParameters(ResultsParameters):
+    """The same, but `hbar` may have an operator here."""
+
+    hbar = classic.Boolean("hbar", True, help="Amounts in tinybars (true) or in weibars (false).")
+
+
 class ResultOfTransactionParameters(ParameterSet):
     strict = True
 
@@ -185,11 +191,11 @@ class ResultsOfContract(OfContract):
     Its creation is among them, and of a token the transfers and approvals that no contract made.
     """
 
-    parameters = ResultsParameters
+    parameters = ResultsOfContractParameters
     answers = page_type("ResultsOfContract", results=ResultJson)
     paging = {"timestamp": "timestamp"}
 
-    def read(self, parameters: ResultsParameters, contract: str) -> Response:
+    def read(self, parameters: ResultsOfContractParameters, contract: str) -> Response:
         contract_id = find_contract(contract)
         if contract_id is None:
             return self.page("results", [])

@@ -160,14 +160,18 @@ def _requested_by_ethereum(
 
     The result gets a copy, as that of a record file has one.
     """
-    parameters = ethereum.call_data
-    body = item.body.ethereumTransaction
-    if not parameters and body.HasField("call_data"):
-        parameters = batch.files.decoded(entity_id.from_file(body.call_data), item.consensus_timestamp) or b""
+    parameters = _call_data(item, ethereum, batch)
     amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
     if result is not None:
         result.amount, result.gas, result.functionParameters = amount, ethereum.gas_limit, parameters
     return {"amount": amount, "gas_limit": ethereum.gas_limit, "function_parameters": parameters}
+
+
+def _call_data(item: RecordItem, ethereum: EthereumData, batch: Batch) -> bytes:
+    body = item.body.ethereumTransaction
+    if ethereum.call_data or not body.HasField("call_data"):
+        return ethereum.call_data
+    return batch.files.decoded(entity_id.from_file(body.call_data), item.consensus_timestamp) or b""
 
 
 def _gas_consumed(
@@ -281,7 +285,8 @@ def _add_failed_ethereum(item: RecordItem, batch: Batch) -> None:
         0,
         call_result=b"",
         created_contract_ids=[],
-        function_parameters=ethereum.call_data,
+        function_parameters=_call_data(item, ethereum, batch),
+        gas_consumed=0,
         gas_limit=ethereum.gas_limit,
         gas_used=0,
         sender_id=item.payer_account_id,

@@ -5,7 +5,7 @@ from django.db import models
 
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import HashIndex, Index
-from mirror.core.db.schema.tables import KeylessTable, PartitionableTable
+from mirror.core.db.schema.tables import Compared, KeylessTable, PartitionableTable
 
 
 class ContractResult(PartitionableTable, models.Model):
@@ -14,6 +14,8 @@ class ContractResult(PartitionableTable, models.Model):
     Written by CONTRACTCALL, CONTRACTCREATEINSTANCE, ETHEREUMTRANSACTION and any other transaction whose
     record has one.
     """
+
+    compared = Compared(older=(("gas_consumed", "case when gas_used = 0 then 0 end"),))
 
     function_parameters = fields.BytesField()
     gas_limit = fields.NumberField()

@@ -29,7 +29,7 @@ from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.loose_index_scan import distinct_values
 from mirror.core.db.sql.query import Query
 from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
-from mirror.core.values import entity_id
+from mirror.core.values import entity_id, hexadecimal
 from mirror.core.values.hapi import result_codes
 
 _RESULT = result_columns("e.evm_address")
@@ -328,13 +328,18 @@ def _synthetic_result(search: Search, contract_id: int) -> tuple[Result, Details
 
 
 def _file_call_data(result: Result) -> bytes | None:
-    """Return the call data of an Ethereum transaction that has them in a file."""
+    """Return the call data of an Ethereum transaction that has them in a file: what that held at its time."""
     ethereum = result.ethereum
     if ethereum is None or ethereum.call_data or ethereum.call_data_id is None or result.function_parameters:
         return None
     if entity_id.decode(ethereum.call_data_id)[2] <= LAST_SYSTEM_FILE_NUM:
         return None
-    return files.content(ethereum.call_data_id)
+    content = files.content(ethereum.call_data_id, result.consensus_timestamp)
+    try:
+        # A file has them as hex; what is none is shown as it is.
+        return None if content is None else hexadecimal.parse(content.decode("ascii").strip())
+    except (UnicodeDecodeError, hexadecimal.InvalidHex):
+        return content
 
 
 def _find_result(search: Search) -> tuple[Result, list[int]] | None:

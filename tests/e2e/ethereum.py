@@ -50,6 +50,8 @@ def record(raw: bytes, *, hbar: bool, single: bool) -> dict[str, Any]:
     }
     for name in ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"):
         shown[name] = hex(_number(sent[name]) // unit) if name in sent else "0x"
+    if sent["to"]:
+        shown["to"] = _hex(sent["to"], 40)
     if single:
         shown["authorization_list"] = [
             {

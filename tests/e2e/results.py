@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from ledger.queries import fee_schedules
+from ledger.queries import chain_ids, fee_schedules
 from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.demo.actions.network.files import GAS
@@ -24,6 +24,7 @@ def check(rest: Rest, world: World, choose: Random) -> None:
     """Check the latest results, with amounts in tinybars or in weibars."""
     # A price counts for an hour from its first use on, though the network may change it in between.
     fee_schedules.forget()
+    chain_ids.forget()
     latest = sorted(world.contracts.results, key=lambda one: -one.consensus_timestamp)[:_LATEST]
     if not latest:
         return
@@ -179,7 +180,7 @@ def record(world: World, one: Result, *, hbar: bool = True, single: bool = False
     if one.ethereum:
         return shown | ethereum.record(one.ethereum, hbar=hbar, single=single)
     native = dict.fromkeys(("nonce", "r", "s", "v", "max_fee_per_gas", "max_priority_fee_per_gas"))
-    price = {"gas_price": gas_price(world, one.consensus_timestamp)}
+    price = {"gas_price": hex(gas_price(world, one.consensus_timestamp) * (1 if hbar else ethereum.WEIBARS))}
     return shown | native | {"type": 0, "chain_id": _CHAIN_ID, "access_list": []} | price
 
 
@@ -202,8 +203,8 @@ def evm_address(world: World, number: int) -> str | None:
     return hexed(known.address) if known else address(number)
 
 
-def gas_price(world: World, time: int) -> str:
+def gas_price(world: World, time: int) -> int:
     """Return the price of gas in tinybars for what has no price of its own, by the rate of that hour."""
     times = [(change.consensus_timestamp, change.contents) for change in world.files[EXCHANGE_RATES].changes]
     rate = ExchangeRateSet.FromString([contents for at, contents in times if at <= time][-1]).currentRate
-    return hex(max(GAS * rate.hbarEquiv // (rate.centEquiv * 1_000), 1))
+    return int(max(GAS * rate.hbarEquiv // (rate.centEquiv * 1_000), 1))

@@ -106,12 +106,6 @@ def test_without_an_ethereum_transaction_the_amount_is_that_of_the_result(api, u
     assert shown(api, url, "hbar=false")["amount"] == 5 * 10**27
 
 
-def test_amounts_of_the_list_of_one_contract_are_in_weibars_too(api):
-    transaction(amount=7)
-    for query, expected in (("", 7), ("hbar=true", 7), ("hbar=false", 7 * 10**10)):
-        assert shown(api, f"/api/v1/contracts/{CONTRACT}/results", query)["amount"] == expected
-
-
 @pytest.mark.parametrize("row", ["no row", "no value"])
 def test_an_unknown_amount_is_unknown_in_weibars_too(api, row):
     transaction(amount=None)

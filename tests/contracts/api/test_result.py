@@ -229,16 +229,18 @@ class TestObject:
     def test_call_data_may_lie_in_a_file(self, api, file_id, parameters, expected):
         transaction(function_parameters=parameters)
         ethereum(call_data_id=file_id)
-        for at, (kind, data) in enumerate([(17, b"`a"), (16, b"bc")]):
-            for owner in (1000, 2001):
-                insert(
-                    "file_data",
-                    entity_id=owner,
-                    consensus_timestamp=AT + 10 * at + owner,
-                    file_data=data,
-                    transaction_type=kind,
-                )
+        for owner in (1000, 2001):
+            chunks(owner, (AT - 20 - owner, 17, b"`a"), (AT - 10 - owner, 16, b"bc"))
         assert api.get(BY_HASH).json()["function_parameters"] == expected
+
+    @pytest.mark.parametrize("prefix", [b"", b"0x"])
+    @pytest.mark.parametrize("later", [(19, b"ffff"), (16, b"ffff"), (17, b"ffff")], ids=str)
+    def test_call_data_of_a_file_are_its_hex_at_the_time(self, api, prefix, later):
+        transaction(function_parameters=b"")
+        ethereum(call_data_id=2001)
+        chunks(2001, (AT - 20, 17, prefix + b"6f"), (AT - 10, 16, b"Fe01\n"), (AT + 1, *later))
+        for url in (BY_HASH, BY_TIME):
+            assert api.get(url).json()["function_parameters"] == "0x6ffe01"
 
     @EACH
     def test_amounts_are_in_weibars_on_demand(self, api, call, url):
@@ -248,6 +250,26 @@ class TestObject:
         message = in_words.format(0) if url == BY_TIME else "Invalid parameter: hbar"
         assert messages(api.get(f"{url}?hbar=0")) == (400, [message])
         assert messages(api.get(f"{url}?hbar=eq:true")) == (400, [in_words.format("eq:true")])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "gas_used", "expected"), [(10, 0, 0), (33, 0, 0), (33, None, None), (22, 0, None)]
+)
+def test_a_result_that_never_ran_consumed_no_gas(api, outcome, gas_used, expected):
+    transaction(transaction_result=outcome, gas_used=gas_used, gas_consumed=None)
+    for url in (BY_HASH, BY_TIME):
+        assert api.get(url).json()["gas_consumed"] == expected
+
+
+def chunks(file_id, *parts):
+    for at, kind, data in parts:
+        insert(
+            "file_data",
+            entity_id=file_id,
+            consensus_timestamp=at,
+            file_data=data,
+            transaction_type=kind,
+        )
 
 
 class TestHash:

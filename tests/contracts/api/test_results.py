@@ -377,10 +377,10 @@ class TestFilters:
         assert api.get(f"{OF_CONTRACT}?hbar=eq:True").status == 200
         assert api.get(f"{ALL}?hbar=eq:true&limit=x").messages == ["Invalid parameter: limit"]
 
-    @pytest.mark.parametrize("word", ["true", "FALSE"])
-    def test_the_base_is_always_in_tinybars(self, api, word):
+    @pytest.mark.parametrize(("word", "amount"), [("true", 30), ("FALSE", 30 * 10**10)])
+    def test_amounts_of_one_contract_are_in_weibars_on_demand(self, api, word, amount):
         result()
-        assert only(api.get(f"{OF_CONTRACT}?hbar={word}"))["amount"] == 30
+        assert only(api.get(f"{OF_CONTRACT}?hbar={word}"))["amount"] == amount
 
 
 class TestPaging:

@@ -165,12 +165,24 @@ def test_a_failed_transaction_is_stored_and_has_a_result_that_can_be_found() -> 
             None,
             None,
             None,
-            None,
+            0,
             None,
         )
     ]
     assert stored("contract_transaction_hash", "hash, entity_id") == [(HASH, 0)]
     assert stored("contract_transaction", "entity_id") == []
+
+
+@pytest.mark.checklist("ETH-08", "FIL-07")
+def test_a_failed_transaction_has_the_parameters_that_its_file_held() -> None:
+    stream = ContractStream()
+    stream.create_file(contents=b"0x60")
+    stream.append(contents=b"80")
+    stream.ethereum(ethereum_data(), result=INSUFFICIENT_PAYER_BALANCE, call_data=FILE)
+    stream.append(contents=b"ff")
+    load_in_any_batches(stream.block())
+
+    assert stored("contract_result", "function_parameters") == [(b"\x60\x80",)]
 
 
 @pytest.mark.checklist("ETH-08")
