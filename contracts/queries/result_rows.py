@@ -92,3 +92,9 @@ SYNTHETIC = {
     "transaction_result": f"{result_codes.NUMBERS['SUCCESS']}::smallint",
     "payer_account_id": "payer_account_id::bigint",
 }
+SYNTHETIC_COLUMNS = ", ".join(SYNTHETIC.get(name, "null::bytea") for name in Result._fields[:RESULT_LENGTH])
+
+
+def synthetic_index(contract_id: int | None) -> str:
+    """Return the index of the synthetic logs of a contract, or of all."""
+    return f"contract_log__synthetic{'_contract' if contract_id else ''}_timestamp"

@@ -7,7 +7,7 @@ contract is named, that of its first log is shown.
 from collections.abc import Sequence
 
 from contracts.queries.distributed import related_rows
-from contracts.queries.result_rows import RESULT_LENGTH, SYNTHETIC, Block, Result
+from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Block, Result, synthetic_index
 from contracts.queries.searches import Search
 from mirror.core import config
 from mirror.core.db.partitions.reading import and_months, time_bounds
@@ -15,7 +15,6 @@ from mirror.core.db.reading.sql import Where, fetch
 from mirror.core.db.sql.query import Query
 from mirror.core.values import log_bloom
 
-COLUMNS = ", ".join(SYNTHETIC.get(name, "null::bytea") for name in Result._fields[:RESULT_LENGTH])
 _NAMED_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())
 
 # In a database that an older release has filled the index is built during use; without it all logs would be
@@ -23,20 +22,16 @@ _NAMED_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYN
 _INDEX_IS_BUILT = "(select indisvalid from pg_index where indexrelid = to_regclass('{index}'))"
 
 
-def index_of(contract_id: int | None) -> str:
-    """Return the index of the synthetic logs of a contract, or of all."""
-    return f"contract_log__synthetic{'_contract' if contract_id else ''}_timestamp"
-
-
 def page(query: Query, contract_id: int | None) -> str:
     """Return the statement of a page of synthetic results; its values are those of the query."""
     # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs, or
     # contract_log__synthetic_contract_timestamp with the contract before; the primary key of results. The
     # result is read by a sub-select, as a join may read all results down to a transfer of long ago.
+    index_is_built = _INDEX_IS_BUILT.format(index=synthetic_index(contract_id))
     return f"""
         select distinct on (l.consensus_timestamp) {_NAMED_COLUMNS}
         from contract_log l
-        where {_INDEX_IS_BUILT.format(index=index_of(contract_id))} and synthetic {query.where.and_sql} and (
+        where {index_is_built} and synthetic {query.where.and_sql} and (
             select 1 from contract_result r where r.consensus_timestamp = l.consensus_timestamp
         ) is null
         order by l.consensus_timestamp {query.direction}, index limit {query.limit:d}
@@ -82,7 +77,7 @@ def find(search: Search, contract_id: int = 0) -> Result | None:
     months = and_months(time_bounds(times), "consensus_timestamp")
     rows = fetch(
         f"""
-        select distinct on (consensus_timestamp) {COLUMNS} from contract_log l
+        select distinct on (consensus_timestamp) {SYNTHETIC_COLUMNS} from contract_log l
         where consensus_timestamp = any(%s) and synthetic {of_contract.and_sql} {months}
         order by consensus_timestamp desc, index
         """,

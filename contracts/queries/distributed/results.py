@@ -5,9 +5,16 @@ Results are with their contract, Ethereum transactions with their payer, and blo
 
 from collections.abc import Sequence
 
-from contracts.queries import ethereum, synthetic
+from contracts.queries import ethereum
 from contracts.queries.distributed import related_rows
-from contracts.queries.result_rows import Block, Result, Senders, result_columns
+from contracts.queries.result_rows import (
+    SYNTHETIC_COLUMNS,
+    Block,
+    Result,
+    Senders,
+    result_columns,
+    synthetic_index,
+)
 from contracts.queries.searches import Search
 from mirror.core.db.partitions.reading import and_months
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
@@ -56,7 +63,7 @@ def _synthetic(query: Query, contract_id: int | None, real: Sequence[Result]) ->
     """Return the synthetic results of a page, as far as its own results leave room for them."""
     # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs, or
     # contract_log__synthetic_contract_timestamp with the contract before.
-    if not usable_indexes([synthetic.index_of(contract_id)]):
+    if not usable_indexes([synthetic_index(contract_id)]):
         return []
     beyond, until = ("<", ">=") if query.descending else (">", "<=")
     where = Where(("synthetic",)) + query.where
@@ -66,7 +73,7 @@ def _synthetic(query: Query, contract_id: int | None, real: Sequence[Result]) ->
     rest = where
     while True:
         statement = f"""
-            select distinct on (l.consensus_timestamp) {synthetic.COLUMNS} from contract_log l {rest.sql}
+            select distinct on (l.consensus_timestamp) {SYNTHETIC_COLUMNS} from contract_log l {rest.sql}
             order by l.consensus_timestamp {query.direction}, index limit {query.limit:d}
         """
         first = [Result(*row) for row in fetch(statement, rest.values)]
