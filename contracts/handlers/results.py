@@ -180,12 +180,12 @@ def _gas_consumed(
     """Return the gas consumed: since HAPI 0.69 the gas used.
 
     Before, it is the gas of the outermost call and the intrinsic gas of the transaction (g0 in the yellow
-    paper), or None if no sidecar has the former.
+    paper), or None if no sidecar has the former. A transaction without gas used never ran.
     """
     if item.hapi_version >= batch.persist.smart_contract_throttling_version:
         return gas_used
     if facts.gas_used is None:
-        return None
+        return None if gas_used else 0
     payload = parameters
     if facts.has_bytecode and item.transaction_type == CONTRACT_CREATE:
         payload = item.body.contractCreateInstance.initcode or facts.initcode
