@@ -8,11 +8,11 @@ there. The p99 is of requests that an ordinary client makes one after the other,
 
 import argparse
 import importlib
+import multiprocessing
 import pkgutil
 import signal
 import statistics
 import tempfile
-import threading
 import time
 import urllib.request
 from contextlib import suppress
@@ -46,35 +46,39 @@ def load(name: str) -> ModuleType:
 
 
 class OrdinaryClient:
-    """Requests pages one after the other."""
+    """Requests pages one after the other, in another process than the many threads of an attacker."""
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self._stopping = threading.Event()
+        context = multiprocessing.get_context("fork")
+        self._stopping, self._results = context.Event(), context.SimpleQueue()
+        self._process = context.Process(target=self._run, daemon=True)
         self._seconds: list[float] = []
         self.failed = 0
 
-    def run(self) -> None:
+    def _run(self) -> None:
+        seconds: list[float] = []
+        failed = 0
         for path in cycle(_PATHS):
             if self._stopping.wait(_PAUSE_SECONDS):
+                self._results.put((seconds, failed))
                 return
             began = time.perf_counter()
-            url = f"http://127.0.0.1:{self._port}{path}"
             try:
-                with urllib.request.urlopen(url, timeout=60) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=60) as answer:
                     answer.read()
             except OSError:
-                self.failed += 1
-            self._seconds.append(time.perf_counter() - began)
+                failed += 1
+            seconds.append(time.perf_counter() - began)
 
     def __enter__(self) -> "OrdinaryClient":
-        self._thread = threading.Thread(target=self.run)
-        self._thread.start()
+        self._process.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stopping.set()
-        self._thread.join()
+        self._seconds, self.failed = self._results.get()
+        self._process.join()
 
     def p99(self) -> float:
         """Return the 99th percentile in milliseconds."""

@@ -6,9 +6,9 @@ from django.db import migrations
 
 _NOTE = """
     INSERT INTO backfill (name, newest, rows, seconds, finished)
-    SELECT 'nft_transfers', max(consensus_timestamp), 0, 0,
-        CASE WHEN max(consensus_timestamp) IS NULL THEN now() END
-    FROM transaction ON CONFLICT DO NOTHING"""
+    SELECT 'nft_transfers', max(consensus_end), 0, 0,
+        CASE WHEN max(consensus_end) IS NULL THEN now() END
+    FROM record_file ON CONFLICT DO NOTHING"""
 
 
 def note(apps: Any, schema_editor: Any) -> None:

@@ -161,8 +161,12 @@ class Gateway:
         if self.scheduler.waiting >= self._most_waiting and apart is None:
             refuse(refusals.busy(path))
             return
-        # Granian's body, while there is one, holds up the next request of its connection.
-        environment["wsgi.input"] = io.BytesIO() if is_short else self.readers.read(environment)
+        if is_short:
+            # Granian's body, while there is one, holds up the next request of its connection.
+            environment["wsgi.input"] = io.BytesIO()
+        else:
+            self.threads.hand_over()
+            environment["wsgi.input"] = self.readers.read(environment)
         exchange = Exchange(self, protocol, environment, common)
         self.open[exchange] = None
         if apart is None:

@@ -44,6 +44,12 @@ class ReadyThreads:
         if thread in self._busy:
             self._busy[thread] = self._ready[thread] = now
 
+    def hand_over(self) -> None:
+        """Have another thread take the place of this one, which may wait long for a body."""
+        with self._wanted:
+            if self._ready.pop(threading.get_ident(), None) is not None:
+                self._wanted.notify()
+
     def end(self) -> None:
         """Have this thread rest, before it returns to granian, if enough others are ready."""
         thread, now = threading.get_ident(), time.monotonic()

@@ -16,4 +16,4 @@ SETTINGS = (
 )
 
 #: The names of settings that an earlier release had and that are gone.
-REMOVED = web3.REMOVED
+REMOVED = ("rest.query.maxFileAttempts", *web3.REMOVED)

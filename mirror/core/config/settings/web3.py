@@ -99,7 +99,7 @@ SETTINGS = (
             "Filters of contract calls, as a JSON list; the guide to contract calls explains them."),
 )  # fmt: skip
 
-#: Settings of release 0.1.0 that had no effect and are gone.
+#: Settings of earlier releases that had no effect, or of which there is no need any more.
 REMOVED = tuple(
     f"web3.evm.{name}"
     for name in (
@@ -113,6 +113,7 @@ REMOVED = tuple(
         "maxBatchSizeMint",
         "maxBatchSizeWipe",
         "maxCustomFeesAllowed",
+        "maxFileAttempts",
         "maxMemoUtf8Bytes",
         "maxNftMetadataBytes",
         "maxTokenNameUtf8Bytes",

@@ -73,6 +73,20 @@ def test_each_thread_that_a_slow_body_holds_up_is_replaced(monkeypatch):
     body_comes.set()
 
 
+def test_a_thread_that_reads_a_body_is_replaced_at_once(monkeypatch):
+    monkeypatch.setattr(ready_threads, "_REST_SECONDS", PATIENCE_SECONDS)
+    threads = ReadyThreads(1)
+    threads.begin()
+    threads.end()
+    resting = _end_request(threads)
+    wait_until(lambda: not threads._busy)
+    threads.begin()
+    threads.hand_over()
+    resting.join(PATIENCE_SECONDS / 2)
+    assert not resting.is_alive()
+    assert set(threads._ready) == {resting.ident}
+
+
 def test_a_thread_that_has_had_no_request_for_long_is_replaced(monkeypatch):
     monkeypatch.setattr(ready_threads, "_REST_SECONDS", 0.0)
     threads = ReadyThreads(1)
