@@ -238,6 +238,12 @@ def _limit_descriptors(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
+def kill(pid: int | None) -> None:
+    """Kill a process; 0 would be the group of the tests themselves."""
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+
+
 def is_running(pid: int) -> bool:
     """Return whether a process has not ended: one that has, but was not reaped, does not count."""
     with suppress(psutil.Error):

@@ -3,12 +3,12 @@
 Then one of its processes dies, of which the supervisor has something to say.
 """
 
-import os
 import signal
 import time
 from pathlib import Path
 
 from tests.attacks.attack import Outcome, Target
+from tests.node import kill
 
 # Every write to it fails as on a full disk.
 _FULL = Path("/dev/full")
@@ -22,9 +22,8 @@ def attack(target: Target) -> Outcome:
     process, killed = node.process, 0
     assert process
     while process.poll() is None and not (node.answers() and killed):
-        if not killed and node.answers():
-            killed = node.web_server()
-            os.kill(killed, signal.SIGKILL)
+        if not killed and node.answers() and (killed := node.web_server()):
+            kill(killed)
         time.sleep(0.1)
     if process.poll() is None:
         time.sleep(target.seconds)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.node import LiveNode
+from tests.node import LiveNode, kill
 
 _LONGEST_WAIT_SECONDS = 3.0
 _ALL = "all processes"
@@ -41,7 +41,7 @@ def _victims(node: LiveNode) -> dict[str, Callable[[], int | None]]:
 
 def _kill(node: LiveNode, name: str, pid: int | None) -> None:
     if name != _ALL:
-        os.kill(pid or 0, signal.SIGKILL)
+        kill(pid)
         return
     for each in node.processes():
         with suppress(ProcessLookupError):

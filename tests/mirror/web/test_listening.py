@@ -11,7 +11,7 @@ import pytest
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import process_table
 from mirror.web import server
-from tests.node import Node, children
+from tests.node import Node, children, kill
 from tests.waiting import wait_until
 
 
@@ -25,7 +25,7 @@ def test_no_connection_is_refused_while_a_killed_web_server_starts_again(node: N
             return node.get("/health/liveness")[0] == 200
         return False
 
-    os.kill(killed, signal.SIGKILL)
+    kill(killed)
     wait_until(lambda: answers() and node.web_server() not in (0, killed))
 
     assert "is started again" in node.said

@@ -20,7 +20,7 @@ from mirror.core.values.hapi import messages as hapi
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
 from tests.grpc_client import GET_NODES, Client, Stream
-from tests.node import ROOT, Node, free_port
+from tests.node import ROOT, Node, free_port, kill
 from tests.waiting import wait_until
 
 AWAY = ("UNAVAILABLE", "Error querying the data source. Please retry later")
@@ -180,7 +180,7 @@ def test_messages_go_on_after_a_crash_of_postgresql(
         stream = client.subscribe(900, limit=4)
         stream.has(1)
         opened.execute(MESSAGE, (2, 2, b""))
-        os.kill(node.server.pid() or 0, signal.SIGKILL)
+        kill(node.server.pid())
     node.wait_for(lambda: "PostgreSQL runs again." in node.said)
     with session(node) as opened:
         for number in (3, 4):

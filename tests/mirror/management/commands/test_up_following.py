@@ -1,13 +1,12 @@
 """`manage.py up` of a network whose stream is published elsewhere: it follows that stream."""
 
-import os
 import signal
 from pathlib import Path
 
 import pytest
 
 from tests.composing import Composer
-from tests.node import Node
+from tests.node import Node, kill
 from tests.signing import signing_nodes
 
 NODES = signing_nodes(2)
@@ -71,7 +70,7 @@ def test_loader_that_was_killed_is_started_again_where_it_was(
     node.wait_for(lambda: numbers(node) == [0])
 
     loader = node.loader()
-    os.kill(loader, signal.SIGKILL)
+    kill(loader)
     stream.block()
 
     node.wait_for(lambda: numbers(node) == [0, 1])

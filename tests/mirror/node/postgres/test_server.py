@@ -17,6 +17,7 @@ from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.installation import Account, server_paths
 from mirror.node.postgres.server import Server
+from tests.node import kill
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FAST = {"fsync": "off"}
@@ -136,7 +137,7 @@ def test_processes_that_outlive_a_killed_server_are_waited_for(data_folder):
     with server_of(data_folder).in_use() as server:
         connection = connect(server)
         connection.execute("create table kept as select 7 as number")
-        os.kill(server.pid() or 0, signal.SIGKILL)
+        kill(server.pid())
 
     with server_of(data_folder).in_use() as again, connect(again) as connection:
         assert connection.execute("select number from kept").fetchall() == [(7,)]
