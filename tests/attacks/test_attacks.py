@@ -13,7 +13,7 @@ from tests.node import LiveNode, free_port
 # Attackers have an address of their own in the loopback network.
 pytestmark = linux_only
 
-_SECONDS = 3.0
+_SECONDS = 2.0
 
 
 @pytest.mark.parametrize("name", names())

@@ -4,6 +4,7 @@ import os
 import resource
 import select
 import socket
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -132,7 +133,10 @@ def close_excess(port: int, connections: int) -> None:
 
 
 def _opened_again(descriptor: int) -> socket.socket:
-    """Return a socket by a descriptor of its own, which no other thread closes. Errors: OSError."""
+    """Return a socket by another descriptor, which no other thread closes. Errors: OSError."""
+    # Closing the copy of a file's descriptor would release all locks of this process on that file.
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        raise OSError("not a socket")
     copy = os.dup(descriptor)
     try:
         return socket.socket(fileno=copy)

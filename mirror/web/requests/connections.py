@@ -4,7 +4,9 @@ Granian names the socket of no request. But the kernel knows the sockets of this
 them last sent and received something; so each request is matched with those that it may have come by.
 """
 
+import os
 import socket
+import stat
 import struct
 import time
 from collections import Counter
@@ -59,6 +61,10 @@ class Connection(NamedTuple):
 
     def close(self) -> int:
         """Close it, unless its descriptor is another one's by now; return how many are closed."""
+        with suppress(OSError):
+            # Closing a copy of a file's descriptor would release all locks of this process on that file.
+            if not stat.S_ISSOCK(os.fstat(self.descriptor).st_mode):
+                return 0
         # A duplicate stays this connection even if granian closes it meanwhile.
         with suppress(OSError), socket.fromfd(self.descriptor, socket.AF_INET, socket.SOCK_STREAM) as each:
             if _peer(each) == (self.client, self.port):
