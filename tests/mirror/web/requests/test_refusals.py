@@ -258,7 +258,7 @@ def _without_descriptors() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.parametrize("path", [BLOCKS, "/", "/docs/settings", "/admin/login/"])
+@pytest.mark.parametrize("path", [BLOCKS, "/", "/admin/login/"])
 def test_a_request_that_finds_no_descriptor_is_asked_to_come_again(path, ledger_tables):
     gateway = Gateway(wsgi.application, [])
     with _without_descriptors():
