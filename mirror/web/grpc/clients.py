@@ -1,14 +1,10 @@
 """The clients of the gRPC API: their addresses, and the limits of each of them."""
 
-import os
-import resource
 import select
 import socket
-import stat
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,7 +12,8 @@ from grpc import StatusCode
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.core.processes.operating_system import memory_file
+from mirror.core.processes import sockets
+from mirror.core.processes.operating_system import memory_file, raise_descriptor_limit
 from mirror.web.grpc.requests import CallError
 from mirror.web.requests import rate_limits
 
@@ -29,7 +26,6 @@ SUBSCRIPTIONS, CALLS, CONNECTIONS = (
 _SHARE, _MIN_SHARE = 5, 10
 # Files and sockets that the process has besides, such as connections to the database.
 _OTHER_DESCRIPTORS = 200
-_DESCRIPTORS = Path("/dev/fd")
 
 
 def address(context: Any) -> str:
@@ -94,15 +90,10 @@ class Shares:
 
 
 def most_connections() -> int:
-    """Return the connections that are taken: those of the setting, if the system allows as many sockets."""
+    """Return the most connections at a time: the setting, or fewer if the limit of open files is lower."""
     most: int = config.value(CONNECTIONS)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most + _OTHER_DESCRIPTORS
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return most
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return max(allowed - _OTHER_DESCRIPTORS, allowed // 2)
+    allowed = raise_descriptor_limit()
+    return min(most, max(allowed - _OTHER_DESCRIPTORS, allowed // 2))
 
 
 def close_excess(port: int, connections: int) -> None:
@@ -112,13 +103,13 @@ def close_excess(port: int, connections: int) -> None:
     connection that is shut down here as one that its client has closed.
     """
     most = _share(connections)
-    descriptors = sorted(int(path.name) for path in _DESCRIPTORS.iterdir())
+    descriptors = sorted(sockets.open_descriptors())
     if len(descriptors) <= most:
         return
     exempt = (*config.value(EXEMPT), *config.value(reverse_proxies.SETTING))
     counts = Counter[str]()
     for descriptor in descriptors:
-        with suppress(OSError), _opened_again(descriptor) as connection:
+        with suppress(OSError), sockets.duplicate(descriptor) as connection:
             if connection.family not in (socket.AF_INET, socket.AF_INET6):
                 continue
             if connection.getsockname()[1] != port or _is_shut_down(connection):
@@ -130,19 +121,6 @@ def close_excess(port: int, connections: int) -> None:
             counts[network] += 1
             if counts[network] > most:
                 connection.shutdown(socket.SHUT_RDWR)
-
-
-def _opened_again(descriptor: int) -> socket.socket:
-    """Return a socket by another descriptor, which no other thread closes. Errors: OSError."""
-    # Closing the copy of a file's descriptor would release all locks of this process on that file.
-    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-        raise OSError("not a socket")
-    copy = os.dup(descriptor)
-    try:
-        return socket.socket(fileno=copy)
-    except OSError:
-        os.close(copy)
-        raise
 
 
 def _is_shut_down(connection: socket.socket) -> bool:

@@ -4,23 +4,19 @@ Granian names the socket of no request. But the kernel knows the sockets of this
 them last sent and received something; so each request is matched with those that it may have come by.
 """
 
-import os
 import socket
-import stat
 import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from mirror.core import config, logs
 from mirror.core.config import reverse_proxies
 from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
-from mirror.core.processes import operating_system
-from mirror.web.requests.rate_limits import client_key
+from mirror.core.processes import operating_system, sockets
 
 log = logs.logger("mirror.web")
 
@@ -60,13 +56,8 @@ class Connection(NamedTuple):
         return is_answered or not self.segments_received
 
     def close(self) -> int:
-        """Close it, unless its descriptor is another one's by now; return how many are closed."""
-        with suppress(OSError):
-            # Closing a copy of a file's descriptor would release all locks of this process on that file.
-            if not stat.S_ISSOCK(os.fstat(self.descriptor).st_mode):
-                return 0
-        # A duplicate stays this connection even if granian closes it meanwhile.
-        with suppress(OSError), socket.fromfd(self.descriptor, socket.AF_INET, socket.SOCK_STREAM) as each:
+        """Close it, unless its descriptor has been reused; return how many are closed."""
+        with suppress(OSError), sockets.duplicate(self.descriptor) as each:
             if _peer(each) == (self.client, self.port):
                 each.shutdown(socket.SHUT_RDWR)
                 return 1
@@ -77,9 +68,9 @@ def connections() -> list[Connection]:
     """Return the connections of clients that the kernel shows."""
     port = config.value("web.port")
     found = []
-    for descriptor in list(Path("/dev/fd").iterdir()):
+    for descriptor in sockets.open_descriptors():
         with suppress(OSError):
-            each = socket.socket(fileno=int(descriptor.name))
+            each = socket.socket(fileno=descriptor)
             # The socket may listen, or be no longer connected.
             try:
                 is_tcp = each.family in (socket.AF_INET, socket.AF_INET6) and each.type == socket.SOCK_STREAM
@@ -177,12 +168,12 @@ class ConnectionLimits:
         """Close those beyond the limits: first idle ones, the longest idle first; a repeated check."""
         began = time.thread_time()
         opened = sorted(connections(), key=lambda each: (not each.is_idle, max(each.sent, each.received)))
-        keys = {client: client_key(client) for client in {each.client for each in opened}}
+        networks = {client: reverse_proxies.network(client) for client in {each.client for each in opened}}
         least = self._left if len(opened) > self._most else len(opened)
-        remaining, of_client = len(opened), Counter(keys[each.client] for each in opened)
+        remaining, of_client = len(opened), Counter(networks[each.client] for each in opened)
         closed = Counter[str]()
         for each in opened:
-            client = keys[each.client]
+            client = networks[each.client]
             is_too_many = of_client[client] > self._of_client and not self._is_proxy(each.client)
             if is_too_many or (remaining > least and each.is_idle):
                 closed[each.client] += each.close()

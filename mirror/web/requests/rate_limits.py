@@ -53,7 +53,7 @@ class RateLimits:
 
     def take(self, client: str) -> Verdict:
         """Count a request of a client, unless it is refused."""
-        key = client_key(client)
+        key = _key(client)
         now = self._clock()
         at, until = self._slot(key, now)
         # After a start with another rate.
@@ -108,8 +108,7 @@ class Limiter:
 
 
 @lru_cache(maxsize=_MAX_KEYS)
-def client_key(client: str) -> int:
-    """Return a number that the addresses of a client share: an IPv6 client has a network of them."""
+def _key(client: str) -> int:
     digest = blake2b(reverse_proxies.network(client).encode(), digest_size=8).digest()
     # 0 is the record of no client.
     return int.from_bytes(digest, "little") or 1

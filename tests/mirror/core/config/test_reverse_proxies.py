@@ -82,3 +82,18 @@ def test_something_that_is_no_network_is_an_error_in_words(settings_of):
         "SVC_MIRROR_WEB_TRUSTEDPROXIES='10.0.0.1/8' is no address and no network such as 10.0.0.0/8: "
         "10.0.0.1/8 has host bits set."
     )
+
+
+@pytest.mark.parametrize(
+    ("client", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8::ffff:ffff:ffff:ffff", "2001:db8::/64"),
+        ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+        ("", ""),
+    ],
+)
+def test_an_ipv4_address_or_a_64_of_ipv6_is_one_client(client: str, network: str) -> None:
+    assert reverse_proxies.network(client) == network

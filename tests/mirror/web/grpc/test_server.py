@@ -1,10 +1,6 @@
 """The gRPC server itself: its services, limits, outages, metrics and log."""
 
-import fcntl
 import itertools
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -26,7 +22,6 @@ from mirror.core.metrics import grpc as metrics
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, credentials, subscription
 from mirror.web.grpc import server as grpc_server
-from mirror.web.requests.connections import Connection
 from tests.grpc_client import GET_NODES, NETWORK, SUBSCRIBE, TOPIC, TOPICS, Client, Stream, topic_query
 from tests.http2 import Http2Connection
 from tests.linux import linux_only
@@ -454,20 +449,3 @@ def test_tls_without_its_files_is_refused(
         credentials.configured()
     assert str(refused.value) == sentence
     assert config.value(credentials.KEY) == files[1]
-
-
-@linux_only
-def test_looking_at_connections_releases_no_lock_on_a_file(
-    settings_of: Callable[..., None], tmp_path: Path
-) -> None:
-    settings_of({"grpc.maxConnections": 10})
-    locks = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
-    with ExitStack() as stack:
-        held = stack.enter_context((tmp_path / "lock").open("a+"))
-        fcntl.lockf(held, fcntl.LOCK_SH)
-        for _ in range(20):
-            stack.enter_context(socket.socket())
-        clients.close_excess(1, 10)
-        Connection("127.0.0.1", 1, held.fileno(), 0.0, 0.0).close()
-        other = subprocess.run([sys.executable, "-c", locks, held.name], capture_output=True, text=True)
-    assert "BlockingIOError" in other.stderr

@@ -112,8 +112,3 @@ def test_the_limit_is_for_requests_to_the_api_of_clients_that_are_not_exempt(
 
 def test_there_is_no_limit_by_default():
     assert rate_limits.create_memory() is None
-
-
-def test_an_ipv4_client_is_the_same_on_a_socket_for_both_kinds_of_addresses():
-    key = rate_limits.client_key
-    assert key("::ffff:192.0.2.1") == key("192.0.2.1") != key("::ffff:192.0.2.2")
