@@ -33,11 +33,11 @@ _RETRY_SECONDS = 1.0
 # What a client that reads slowly may have waiting: a page of stored messages, and a queue of new ones. All
 # clients share what they may have of each.
 _PAGE_BYTES, _QUEUE_BYTES = 400_000, 400_000
-_SHARED_BYTES = 24_000_000
+_SHARED_BYTES = 8_000_000
 # A message in memory takes more than its bytes; the first page is read as if messages were of this size.
 _OVERHEAD_BYTES, _FIRST_BYTES = 150, 1_200
 # Pages have one of these lengths, as each is a statement of its own.
-_PAGES = (10, 100, 1000)
+_PAGES = (4, 16, 64, 256, 1000)
 _MISSING = "Topic messages are missing. Please retry later"
 _SHUTDOWN = "The server is shutting down. Please retry later"
 
