@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http import HTTPStatus
@@ -19,103 +18,34 @@ import pytest
 
 from mirror.core.db.availability import outage, unresponsive
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
-from tests.build import Build
 from tests.linux import linux_only
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
-from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
-from web3sim.limits.clients import Client
+from tests.web3sim.processes.pools import (
+    DEEP,
+    FEW,
+    LOOPS,
+    WORD_42,
+    ask,
+    ask_without_end,
+    is_long,
+    ledger,
+    much_work_is_long,
+    no_call_is_long,
+    one_pool,
+    pool,
+    running,
+    soon,
+    stop,
+)
+from tests.web3sim.rows import contract, long_zero
 from web3sim.processes import pool as workers
 from web3sim.processes import starter
 from web3sim.processes.channel import send
 from web3sim.processes.pool import CallRefused, CallUnavailable, Chunks, Pool
 from web3sim.processes.starter import Starter, WorkerProcess
 
-ONE, OTHER = Client(1), Client(2)
-WORD_42 = (42).to_bytes(32, "big")
-FEW, LOOPS, DEEP = 5001, 5002, 5003
-
-
-@pytest.fixture
-def ledger(ledger_tables: None) -> Build:
-    build = Build()
-    network(build)
-    contract(build, FEW, ANSWERS)
-    contract(build, LOOPS, ENDLESS)
-    # Calls itself with all gas that it may hand on.
-    contract(build, DEEP, code(0, 0, 0, 0, 0, "ADDRESS", "GAS", "CALL", *RETURN_TOP))
-    return build
-
-
-@pytest.fixture(autouse=True)
-def _no_call_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a slow machine any call takes as long as only long ones should."""
-    for name in ("_LONG_CPU_SECONDS", "_LONG_SECONDS"):
-        monkeypatch.setattr(starter, name, float("inf"))
-
-
-@pytest.fixture
-def much_work_is_long(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From now on calls are long that take much of a processor's time."""
-    return lambda: monkeypatch.setattr(starter, "_LONG_CPU_SECONDS", 0.25)
-
-
-@pytest.fixture(scope="module")
-def one_pool() -> Iterator[Pool]:
-    made = Pool(1, 4)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def pool(ledger: Build, one_pool: Pool) -> Pool:
-    """With a fresh process for calls; the first one takes seconds to start."""
-    before = running(one_pool)
-    for pid in before:
-        os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: [each for each in one_pool._idle if each.pid not in before])
-    return one_pool
-
-
-def stop(pid: int) -> None:
-    """Stop the process, and wait until none of its threads runs any more: the signal alone does not wait."""
-    os.kill(pid, signal.SIGSTOP)
-    if not Path(f"/proc/{pid}/task").exists():
-        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
-        return
-    threads = [each / "stat" for each in Path(f"/proc/{pid}/task").iterdir()]
-    wait_until(lambda: all(each.read_text().rpartition(")")[2].split()[0] == "T" for each in threads))
-
-
-def soon(seconds: float = PATIENCE_SECONDS) -> float:
-    return time.monotonic() + seconds
-
-
-def ask(pool: Pool, to: int = FEW, seconds: float = PATIENCE_SECONDS, client: Client = ONE, **given):
-    deadline = soon(seconds)
-    return pool.run(asked(to=long_zero(to), **{"deadline": deadline} | given), deadline, client)
-
-
-def ask_without_end(pool: Pool, client: Client = ONE):
-    """A call that ends only with its process."""
-    return ask(pool, LOOPS, gas=10**13, client=client)
-
-
-def running(pool: Pool) -> list[int]:
-    """The processes of a pool that are alive, but for the first."""
-    first = pool._starter._process
-    return [] if first is None else children(first.pid)
-
-
-def children(pid: int) -> list[int]:
-    # One that dies counts until the last of its threads, which has its socket, is gone.
-    return [each.pid for each in psutil.process_iter(["ppid"]) if each.info["ppid"] == pid]
-
-
-def is_long(pool: Pool) -> bool:
-    """Whether all processes that answer calls have worked on theirs for a while."""
-    busy = list(pool._busy)
-    return bool(busy) and all(worker.is_long for worker in busy)
+__all__ = ["no_call_is_long", "ledger", "much_work_is_long", "one_pool", "pool"]
 
 
 def test_a_process_answers_one_call_after_the_other(pool):
@@ -345,92 +275,6 @@ def test_calls_beyond_those_that_may_wait_for_long_ones_are_refused_soon(ledger,
             assert waiting.result().result == WORD_42
     finally:
         pool.close()
-
-
-# CLIENTS
-
-
-@pytest.fixture
-def two_processes(ledger: Build) -> Iterator[Pool]:
-    """Yield a pool of two processes, which ends their calls."""
-    pool = Pool(2, 2)
-    wait_until(lambda: len(pool._idle) == 2)
-    yield pool
-    pool.close()
-
-
-def test_a_single_client_may_have_all_processes(two_processes):
-    with ThreadPoolExecutor(2) as threads:
-        calls = [threads.submit(ask_without_end, two_processes) for _ in range(2)]
-        wait_until(lambda: len(two_processes._busy) == 2)
-        two_processes.close()
-        assert all(isinstance(call.exception(), CallUnavailable) for call in calls)
-
-
-def test_a_long_call_of_a_client_with_all_processes_is_ended_for_another(two_processes, much_work_is_long):
-    much_work_is_long()
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(ask_without_end, two_processes)
-        wait_until(lambda: len(two_processes._busy) == 1)
-        second = threads.submit(ask_without_end, two_processes)
-        wait_until(lambda: len(two_processes._busy) == 2 and is_long(two_processes))
-        assert ask(two_processes, client=OTHER).result == WORD_42
-        with pytest.raises(CallUnavailable, match="needed for another client"):
-            second.result()
-        assert not first.done()
-        two_processes.close()
-
-
-@pytest.mark.parametrize("calls", [1, 5])
-def test_a_client_leaves_a_process_to_another_that_calls(two_processes, much_work_is_long, calls):
-    assert ask(two_processes, client=OTHER).result == WORD_42
-    much_work_is_long()
-    with ThreadPoolExecutor(calls) as threads:
-        long = [threads.submit(ask_without_end, two_processes) for _ in range(calls)]
-        wait_until(lambda: is_long(two_processes))
-        # Two wait, and the others are refused, while a process is idle.
-        wait_until(lambda: sum(call.done() for call in long) == max(calls - 3, 0))
-        assert all(isinstance(call.exception(), CallRefused) for call in long if call.done())
-        assert ask(two_processes, client=OTHER).result == WORD_42
-        assert len(two_processes._busy) == 1
-        two_processes.close()
-
-
-def test_an_exempt_client_may_have_all_processes(two_processes):
-    assert ask(two_processes, client=OTHER).result == WORD_42
-    with ThreadPoolExecutor(2) as threads:
-        for _ in range(2):
-            threads.submit(ask_without_end, two_processes, Client(1, is_exempt=True))
-        wait_until(lambda: len(two_processes._busy) == 2)
-        two_processes.close()
-
-
-def test_clients_take_turns(pool):
-    with ThreadPoolExecutor(4) as threads:
-        threads.submit(ask_without_end, pool)
-        wait_until(lambda: pool._busy)
-        for number, client in enumerate([ONE, ONE, OTHER], 1):
-            threads.submit(ask, pool, client=client)
-            wait_until(lambda number=number: len(pool._waiting) == number)
-        assert [call.client for call in pool._waiting._ordered()] == [OTHER, ONE, ONE]
-        for pid in running(pool):
-            os.kill(pid, signal.SIGKILL)
-
-
-def test_a_call_of_another_client_waits_where_one_client_has_too_many(pool, much_work_is_long):
-    much_work_is_long()
-    with ThreadPoolExecutor(6) as threads:
-        threads.submit(ask_without_end, pool)
-        wait_until(lambda: pool._busy)
-        waiting = [threads.submit(ask, pool) for _ in range(4)]
-        wait_until(lambda: len(pool._waiting) == 4 and is_long(pool))
-        other = threads.submit(ask, pool, client=OTHER)
-        # As many wait as may: the last of the client with the most calls is refused.
-        wait_until(lambda: any(call.done() for call in waiting))
-        assert sum(isinstance(call.exception(), CallRefused) for call in waiting if call.done()) == 1
-        for pid in running(pool):
-            os.kill(pid, signal.SIGKILL)
-        assert other.result().result == WORD_42
 
 
 def test_the_first_process_is_started_again_when_it_was_killed(pool):
