@@ -17,10 +17,10 @@ _SECONDS = 2.0
 
 
 @pytest.mark.parametrize("name", names())
-def test_an_attack_fails(name: str, tmp_path: Path) -> None:
+def test_an_attack_fails(name: str, data_folder: Path, tables: None) -> None:
     module = load(name)
     grpc_port = free_port()
-    node = LiveNode(tmp_path, SVC_MIRROR_GRPC_PORT=str(grpc_port), **getattr(module, "SETTINGS", {}))
+    node = LiveNode(data_folder, SVC_MIRROR_GRPC_PORT=str(grpc_port), **getattr(module, "SETTINGS", {}))
     node.descriptors = getattr(module, "DESCRIPTORS", 0)
     try:
         node.start(*getattr(module, "COMMAND", ("up", "--live")))

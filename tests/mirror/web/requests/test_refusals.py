@@ -12,6 +12,8 @@ from typing import Any
 import orjson
 import pytest
 from django.db import connection
+from django.template import engines
+from django.template.backends.django import DjangoTemplates
 from django.test import RequestFactory
 
 from mirror import wsgi
@@ -261,6 +263,11 @@ def _without_descriptors() -> Iterator[None]:
 @pytest.mark.parametrize("path", [BLOCKS, "/", "/admin/login/"])
 def test_a_request_that_finds_no_descriptor_is_asked_to_come_again(path, ledger_tables):
     gateway = Gateway(wsgi.application, [])
+    # Templates that an earlier test has loaded need no descriptor.
+    templates = engines["django"]
+    assert isinstance(templates, DjangoTemplates)
+    for loader in templates.engine.template_loaders:
+        loader.reset()
     with _without_descriptors():
         status, headers, _ = _ask(gateway, path).answer()
     assert (status, "retry-after" in headers) == (503, True)
