@@ -3,8 +3,8 @@
     .venv/bin/python deploy/advisories.py all.zip [LOCK ...]
 
 The advisories are records of OSV: the export for PyPI (its file all.zip), a folder of JSON files, or a file
-with a record a line. Without a LOCK, those of this project are read. Nothing is fetched. Exit codes: 0 no
-package has one, 1 some have, 2 wrong use.
+with one record per line. LOCK defaults to the requirements files of this project. Nothing is fetched. Exit
+codes: 0 no vulnerability, 1 at least one, 2 wrong arguments.
 """
 
 import json
@@ -59,7 +59,7 @@ def pins(locks: Sequence[Path]) -> dict[str, set[str]]:
 
 
 def findings(pinned: Mapping[str, set[str]], advisories: Iterator[Record]) -> Iterator[Finding]:
-    """Yield what the advisories say of the pinned versions; withdrawn ones say nothing."""
+    """Yield the pinned versions that an advisory affects; withdrawn advisories are skipped."""
     for record in advisories:
         if record.get("withdrawn"):
             continue
@@ -106,7 +106,7 @@ def _fixed(version: str, affected: Record) -> tuple[str, ...]:
 
 
 def _version(text: str) -> Version:
-    """Return a version of PyPI. One that is none (PEP 440) comes before all: rather too many are found."""
+    """Return a version. An invalid one (PEP 440) sorts before all others, so that no finding is missed."""
     try:
         return Version(text)
     except InvalidVersion:

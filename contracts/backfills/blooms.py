@@ -27,7 +27,7 @@ _LOGS = f"""
         order by consensus_end limit 1
     ) b on b.consensus_start <= l.consensus_timestamp
     where l.consensus_timestamp > %(after)s and l.consensus_timestamp <= %(to)s and length(l.bloom) = 1"""
-# The transfer of the serial -1, which stands for all of a treasury.
+# Older releases logged a change of treasury as the transfer of a serial -1.
 _DELETE = """
     delete from contract_log l
     where l.consensus_timestamp > %(after)s and l.consensus_timestamp <= %(to)s and length(l.bloom) = 1
@@ -59,7 +59,7 @@ def fill(keys: KeyRange) -> int:
 
 
 def _unite(table: str, column: str, key: str, blooms: dict[int, list[bytes]]) -> None:
-    """Unite the bloom of each row with those of its logs; a key without a row is passed over."""
+    """Unite the bloom of each row with the blooms of its logs; skip keys without a row."""
     stored: Iterable[Any] = statements.rows(
         f"select {key}, {column} from {table} where {key} = any(%s) for update", [list(blooms)]
     )

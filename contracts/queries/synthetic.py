@@ -1,7 +1,7 @@
-"""Synthetic results: what the mirror itself has logged, as a call of the token by its payer.
+"""Synthetic results: transactions with synthetic logs, shown as calls of their tokens by the payer.
 
-A transaction with such logs and without a contract result has one for each of its tokens. Where no
-contract is named, that of its first log is shown.
+A transaction with such logs and without a contract result has one result for each token. Unless the request
+names a contract, the result is for the token of the first log.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from mirror.core.values import log_bloom
 _NAMED_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())
 
 # In a database that an older release has filled the index is built during use; without it all logs would be
-# read. PostgreSQL asks this once for each statement, before anything of the table is read.
+# read. PostgreSQL evaluates this once for each statement, before it reads the table.
 _INDEX_IS_BUILT = "(select indisvalid from pg_index where indexrelid = to_regclass('{index}'))"
 
 
 def page(query: Query, contract_id: int | None) -> str:
-    """Return the statement of a page of synthetic results; its values are those of the query."""
+    """Return the statement of a page of synthetic results, with the values of the query."""
     # Indexes: contract_log__synthetic_timestamp (consensus_timestamp, index) of the synthetic logs, or
     # contract_log__synthetic_contract_timestamp with the contract before; the primary key of results. The
     # result is read by a sub-select, as a join may read all results down to a transfer of long ago.
@@ -39,7 +39,7 @@ def page(query: Query, contract_id: int | None) -> str:
 
 
 def with_blooms(results: Sequence[Result]) -> list[Result]:
-    """Return results in which the bloom of each synthetic one is that of its logs."""
+    """Return the results, and set the bloom of each synthetic one to the union of its logs' blooms."""
     times = [result.consensus_timestamp for result in results if result.is_synthetic]
     if not times:
         return list(results)
@@ -60,7 +60,7 @@ def with_blooms(results: Sequence[Result]) -> list[Result]:
 
 
 def united(blooms: Sequence[bytes]) -> bytes | None:
-    """Return the bloom of a result; None while an upgrade has not computed that of a log."""
+    """Return the union of blooms; None until `manage.py upgrade` has computed all of them."""
     complete = all(len(bloom) == log_bloom.BLOOM_LENGTH for bloom in blooms)
     return log_bloom.union(blooms) if complete else None
 

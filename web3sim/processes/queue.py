@@ -1,7 +1,7 @@
 """The order in which calls get processes: clients take turns, and leave one process to others.
 
-A client that is the only one for a minute may have all processes, until another one calls. The pool holds its
-lock during each function.
+A client may use all processes while no other client has called for a minute. The pool holds its lock during
+each call of a method.
 """
 
 import threading
@@ -25,7 +25,7 @@ class WaitingCall:
 
 
 class Queue:
-    """The calls that wait for one of `size` processes; `busy` has those that run calls, and their clients."""
+    """The calls that wait for one of `size` processes; `busy` maps the processes in use to their clients."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Queue:
     ) -> None:
         self._size, self._max_waiting, self._busy, self._clock = size, max_waiting, busy, clock
         self._waiting: list[WaitingCall] = []
-        # Client -> when it last got a process, or 0; of those that have called in the last minute.
+        # Client -> when it last got a process, or 0; for clients that have called in the last minute.
         self._recent: TTLCache[int, float] = TTLCache(_MAX_RECENT, _RECENT_SECONDS, clock)
 
     def __len__(self) -> int:
@@ -45,7 +45,7 @@ class Queue:
     def add(self, call: WaitingCall) -> None:
         self._waiting.append(call)
         key = call.client.key
-        # It counts from now on as one that calls.
+        # Setting the entry again restarts its minute.
         self._recent[key] = self._recent.get(key, 0.0)
 
     def remove(self, call: WaitingCall, *, is_served: bool) -> None:
@@ -58,7 +58,7 @@ class Queue:
         return next((call for call in self._ordered() if not self._is_at_limit(call.client)), None)
 
     def is_beyond(self, call: WaitingCall) -> bool:
-        """Return whether `max_waiting` calls come before a call that only waits for long ones."""
+        """Return whether at least `max_waiting` calls precede a call that only long calls delay."""
         if self._ordered().index(call) < self._max_waiting:
             return False
         if self._is_at_limit(call.client):

@@ -1,4 +1,4 @@
-"""The output of a process that runs on when it can't be written."""
+"""Standard output and standard error that never fail: a full disk must not end a node."""
 
 import io
 import sys
@@ -6,20 +6,20 @@ from typing import Any
 
 
 class _Descriptor(io.FileIO):
-    """Drops what can't be written: the disk is full, or the pipe has no reader."""
+    """Drops output that can't be written, as on a full disk or to a pipe without a reader."""
 
     def write(self, data: Any, /) -> int:
         try:
             written = super().write(data)
         except OSError:
             written = None
-        # Dropped here, it is in no buffer that the end of the process would flush, and fail.
+        # Otherwise it would stay in a buffer, and flushing that at exit would fail.
         return len(data) if written is None else written
 
 
 def continue_without_output() -> None:
-    """Have no write to standard output or standard error fail in this process and those that it forks."""
-    # One that is closed from the start is None.
+    """Ignore failed writes to standard output and standard error, in this process and in its forks."""
+    # A stream that is closed at the start of Python is None.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = sys.__stdout__ = _writable(sys.stdout)  # type: ignore[misc]
     if isinstance(sys.stderr, io.TextIOWrapper):

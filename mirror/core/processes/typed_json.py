@@ -1,7 +1,7 @@
 """Values of annotated types as JSON, for other processes of a node and for later ones.
 
-Whoever writes the JSON chooses values alone. Reading it makes objects of the annotated classes, of values of
-the annotated types: nothing else is imported, made or called.
+Decoding creates only objects of the annotated classes with values of the annotated types. It imports and
+calls nothing else, so hostile JSON cannot run code.
 
 Objects are lists of their fields, dictionaries are a list of keys and one of values, bytes are hexadecimal.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 import orjson
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
-# Of so few bytes no nesting fills the stack.
+# Nesting in a text this short cannot overflow the stack.
 _SHORT = 4096
 _PLAIN = {int, str, bool, float}
 _ITEMS = {list: list, tuple: tuple, set: set, Sequence: list}
@@ -31,7 +31,7 @@ class InvalidContent(ValueError):
 
 
 class Codec(NamedTuple):
-    """Values of a type to and from those of JSON; without `encode` they are the same."""
+    """Converts values of a type to JSON values and back; without `encode` both are equal."""
 
     encode: Callable[[Any], Any] | None
     decode: Callable[[Any], Any]
@@ -43,8 +43,8 @@ class Codec(NamedTuple):
 class TypedJson:
     """Writes and reads values of a type.
 
-    `codecs` are those of other types than numbers, text, bytes, collections, enums, named tuples and
-    dataclasses, as functions of this.
+    Supported are numbers, text, bytes, collections, enums, named tuples and dataclasses. `codecs` has
+    functions that create the codec of any other type.
     """
 
     def __init__(self, hint: Any, codecs: Mapping[Any, Callable[["TypedJson"], Codec]] | None = None) -> None:
@@ -56,10 +56,10 @@ class TypedJson:
         return _ENCODER.encode(self._codec.apply(value)).encode()
 
     def decode(self, content: bytes) -> Any:
-        """Return what was encoded. Errors: InvalidContent."""
+        """Return the encoded value. Errors: InvalidContent."""
         try:
             if len(content) > _SHORT:
-                # The parser of the standard library knows numbers of 256 bits, but has no limit of nesting.
+                # The standard library parses numbers of 256 bits, but does not limit nesting; orjson does.
                 orjson.loads(content)
             return self._codec.decode(json.loads(content))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:

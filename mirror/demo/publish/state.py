@@ -1,7 +1,7 @@
-"""The state from which a network resumes, as JSON: its schema are the annotations of the network's classes.
+"""The state from which a network resumes, as JSON with the annotations of the network's classes as schema.
 
-Reading one makes objects of these classes alone, and refers to functions of `FUNCTIONS`. The nodes with their
-keys, and the signer of blocks, come from the program.
+Decoding creates only objects of these classes and references to functions in `FUNCTIONS`. Nodes, their keys
+and the block signer are not part of the state.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ _LEVEL = 1
 # JSON of a network has about six times the bytes of its compressed form.
 _MAX_EXPANSION = 100
 
-# What is planned for a time, besides actions; `schedules.end` with the number of a schedule.
+# Functions that are planned for a time, in addition to actions; `schedules.end` has the number of a schedule.
 _EVENTS = (
     system.abort_freeze, files.change_rates, periods.end_period, genesis.install, genesis.publish_ledger_id,
     schedules.end,
@@ -66,13 +66,13 @@ ATTRIBUTES: dict[type, dict[str, Any]] = {
 
 
 def encode(network: Network, name: str, composer: BlockComposer | None) -> bytes:
-    """Return a network after a block, the name of its file, and what writes the next blocks if it does."""
+    """Encode a network after a block, the name of that block's file, and the composer of blocks, if any."""
     blocks = (composer.hash, composer.known) if composer else None
     return zstandard.ZstdCompressor(_LEVEL).compress(_JSON.encode((network, name, blocks)))
 
 
 def decode(state: bytes, nodes: Sequence[SigningNode]) -> tuple[Network, str, BlockComposer | None]:
-    """Return what `encode` was called with. Errors: InvalidContent."""
+    """Return the arguments of `encode`. Errors: InvalidContent."""
     try:
         content = zstandard.ZstdDecompressor().stream_reader(state).read(_MAX_EXPANSION * len(state))
     except zstandard.ZstdError as error:

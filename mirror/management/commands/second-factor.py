@@ -1,4 +1,4 @@
-"""`manage.py second-factor`: a new second factor for an account of the admin, or none."""
+"""`manage.py second-factor`: replace or remove the second factor of an account of the admin."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from mirror.node.start.tables import check_current
 
 class Command(NodeCommand):
     help = (
-        "Give an account of the admin a new second factor, or remove it. A new one is printed as an address, "
-        "and as a key to type into an authenticator app; the one before no longer counts."
+        "Replace the second factor of an account of the admin, or remove it. The new one is printed as a key "
+        "to type into an authenticator app, and as an address. The old one stops working."
     )
-    when = "Use it when a phone with an authenticator is lost, or before people sign in for the first time."
+    when = "Use it when an authenticator app is lost, or to prepare an account before its first sign-in."
     examples = (
         ("second-factor --remove", "The account admin signs in with its password alone."),
         ("second-factor --user ada", "A new second factor of the account ada, on the screen."),

@@ -1,4 +1,4 @@
-"""The accounts in a backup: whom a restored node lets into its admin."""
+"""The admin accounts in a backup."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ _ACCOUNTS = f"""
 
 
 def left_out(manifest: Manifest) -> Manifest:
-    """Return the manifest without accounts, groups, permissions, and what accounts did."""
+    """Return the manifest without accounts, groups, permissions and the admin's log."""
     models = apps.get_models(include_auto_created=True)
     names = {model._meta.db_table for model in models if model._meta.app_label in _APPS}
     return replace(

@@ -13,8 +13,8 @@ from mirror.operations.backup.preparation import last_migrations
 def check(folder: Path, manifest: Manifest) -> None:
     """Check that a folder names nothing that its kind may not have.
 
-    The tables are those of the models as they were after the migrations that it names, all of which this
-    release has. Errors: OperatorError.
+    Allowed are the tables of the models after the migrations in the manifest, all of which exist in this
+    release. Errors: OperatorError.
     """
     loader = MigrationLoader(None)
     state = loader.project_state(last_migrations(loader, manifest))
@@ -34,6 +34,6 @@ def check(folder: Path, manifest: Manifest) -> None:
 def _not_allowed(folder: Path, manifest: Manifest, part: str) -> OperatorError:
     kind = manifest.kind
     return OperatorError(
-        f"The {kind} in {folder} has {part}, which a {kind} may not have. Nothing of it is loaded: no node "
-        f"writes such a {kind}, so use one from somebody whom you trust."
+        f"The {kind} in {folder} has {part}, which a {kind} may not have. Nothing was loaded. No node writes "
+        f"such a {kind}: use one from a source that you trust."
     )

@@ -1,8 +1,8 @@
-"""The answers that clients have not read: a limit for those of a web server process.
+"""A limit on the memory that unread answers take in a web server process.
 
-Granian has an answer in memory until its client has read it, and does not report when that is. But the kernel
-shows the connections with bytes that are not sent yet. Granian begins no other answer of a connection before
-almost all of the last one is sent, so each of them has about one answer that waits.
+Granian holds an answer in memory until the client has read it, without reporting when. The kernel reports
+which connections have unsent bytes. Granian starts the next answer of a connection only when the last one is
+almost sent, so each such connection holds about one answer.
 """
 
 import threading
@@ -16,21 +16,20 @@ log = logs.logger("mirror.web")
 
 
 class UnreadAnswers:
-    """Answers that may be unread: beyond `most` bytes, connections are closed until half of that is left.
+    """Closes connections when unread answers exceed `most` bytes, until half of that is left.
 
-    First come those of the client with the most bytes, and of these the ones by which nothing was sent for
-    longest.
+    The client with the most bytes is first; of its connections, the one that has been stalled longest.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        # Client -> the sizes of its answers; those that are read are removed once there are too many bytes.
+        # Client -> sizes of its answers; answers that have been read are removed when the limit is reached.
         self._sizes: defaultdict[str, list[int]] = defaultdict(list)
         self._total = 0
 
     def add(self, client: str, size: int) -> None:
-        """Note an answer that granian is about to get."""
+        """Count an answer that is about to be passed to granian."""
         with self._lock:
             if self._total + size > self._most:
                 self._limit()

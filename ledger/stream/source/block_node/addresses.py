@@ -1,8 +1,8 @@
 """The addresses of block nodes that are registered with the network.
 
-Anyone may register a node, at any address and under any name. So that none leads to a service of this machine
-or its network, its addresses have to be public, or in a network of the setting. The connection is made to the
-checked address, as the name may lead elsewhere the next time.
+Anyone may register a node with any address or name. Only public addresses and the networks of the setting are
+allowed, so that the loader connects to no service of this machine or its network. It connects to the address
+that was checked, since a name may resolve to another address the next time.
 """
 
 import socket
@@ -59,7 +59,7 @@ def usable(host: str, *, registered: bool) -> Sequence[Address]:
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address is one of the internet, and so is the IPv4 address that it may stand for."""
+    """Return whether an address is public, and so is the IPv4 address that it embeds, if any."""
     if isinstance(address, IPv6Address):
         ipv4 = address.ipv4_mapped or address.sixtofour
         if address in _NAT64:

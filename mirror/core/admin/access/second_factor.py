@@ -1,7 +1,7 @@
 """The second factor of the admin: codes of an authenticator app (TOTP, RFC 6238), checked by django-otp.
 
-Each account has one key at most. django-otp accepts a code once, and after wrong ones refuses all for a while
-that doubles each time.
+Each account has at most one key. django-otp accepts a code only once. After each wrong code it rejects all
+codes of the account for a period that doubles.
 """
 
 from base64 import b32encode
@@ -25,7 +25,7 @@ log = logs.logger("mirror.admin")
 
 SETTING = "web.adminSecondFactor"
 _WRONG = "This code is wrong, or was used before. After several wrong codes, wait a minute for the next one."
-# What browsers and phones fill in by themselves.
+# With these attributes, browsers and phones offer the code for completion.
 _CODE = {"autocomplete": "one-time-code", "inputmode": "numeric", "class": " ".join(BASE_INPUT_CLASSES)}
 
 
@@ -37,7 +37,7 @@ def device(user: Any) -> TOTPDevice | None:
 
 
 def new_device(user: Any, *, confirmed: bool) -> TOTPDevice:
-    """Make a key for an account in place of those that it has."""
+    """Create a key for an account, and delete its earlier ones."""
     with transaction.atomic():
         TOTPDevice.objects.filter(user=user).delete()
         return TOTPDevice.objects.create(user=user, name="authenticator", confirmed=confirmed)
@@ -61,7 +61,7 @@ def is_missing(request: HttpRequest) -> bool:
 
 
 class SignInForm(AuthenticationForm):  # type: ignore[misc]
-    """Name, password, and the code of those who have a second factor."""
+    """Name, password, and the code if the account has a second factor."""
 
     code = forms.CharField(
         required=False,
@@ -121,7 +121,7 @@ def _change(request: HttpRequest, shown: TOTPDevice) -> None:
 
 
 def key_text(shown: TOTPDevice) -> str:
-    """Return a key as authenticators take it from people who type it."""
+    """Return a key in Base32, for typing into an authenticator app."""
     return b32encode(shown.bin_key).decode()
 
 
