@@ -16,19 +16,14 @@ from ledger.stream.record.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS
 from mirror.core.db import statements
+from mirror.core.db.loaded_ranges import STORED, leaves_out
 from mirror.core.values import timestamp
 from mirror.models import LoadedRange
 
 RestsOn = LoadedRange.RestsOn
 
 # The settings that choose which rows are stored.
-_CHOOSE = (
-    "importer.parser.include",
-    "importer.parser.exclude",
-    "importer.parser.record.sidecar.enabled",
-    "importer.parser.record.historicalBalance.",
-    "importer.parser.record.entity.persist.",
-)
+_CHOOSE = ("importer.parser.include", "importer.parser.exclude", *STORED)
 
 _START, _END = "importer.startDate", "importer.endDate"
 
@@ -152,14 +147,16 @@ def write(cursor: CursorWrapper, ranges: Iterable[Range]) -> None:
 
 
 def filters_in_force() -> str:
-    """Return the settings that choose what is stored where they differ from their defaults, as JSON text."""
+    """Return the settings that leave out rows which their defaults store, as JSON text."""
     values = config.values()
     defaults = config.load({})
     return _text(
         {
-            setting.name: values[setting.name]
+            setting.name: value
             for setting in SETTINGS
-            if setting.name.startswith(_CHOOSE) and values[setting.name] != defaults[setting.name]
+            if setting.name.startswith(_CHOOSE)
+            and (value := values[setting.name]) != defaults[setting.name]
+            and leaves_out(setting.name, value)
         }
     )
 

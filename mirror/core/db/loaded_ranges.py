@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import DatabaseError
 
+from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.reading import sql
 from mirror.core.values.timestamp import iso_text
@@ -30,6 +31,15 @@ _MAX_NAMED = 20
 #: The filter of ranges that were loaded from a snapshot of some entities; all others are settings.
 SNAPSHOT_ENTITIES = "snapshot.entities"
 
+#: The settings that choose which optional rows are stored.
+STORED = (
+    "importer.parser.record.sidecar.enabled",
+    "importer.parser.record.historicalBalance.",
+    "importer.parser.record.entity.persist.",
+)
+# It chooses how accounts are named, not whether a log is stored.
+_CHANGES_WORDS = ("importer.parser.record.entity.persist.syntheticContractLogEvmAddressLookup",)
+
 _GENESIS, _RANGE = "genesis", "range"
 
 # These tables are small. A range with unknown filters counts as one without.
@@ -37,7 +47,7 @@ _READ = """
     select (
         select coalesce(jsonb_agg(jsonb_build_array(
             consensus_start, consensus_end, first_block, last_block, signed,
-            array(select jsonb_object_keys(coalesce(filters, '{}')) order by 1), rests_on, basis
+            coalesce(filters, '{}'), rests_on, basis
         ) order by consensus_start), '[]')::text from loaded_range
     ), (select coalesce(jsonb_object_agg(table_name, before), '{}')::text from dropped_rows),
     exists (select from backfill where name = 'loaded_ranges' and finished is null)"""
@@ -200,6 +210,26 @@ def last_time() -> int | None:
     return time
 
 
+def leaves_out(name: str, value: Any) -> bool:
+    """Return whether a setting with this value leaves out rows that its default stores.
+
+    One that stores more, such as `entityTransactions`, is no filter; nor are switches of what rows say.
+    `value` is that of the setting, or of the JSON of loaded_range. What is no such setting always leaves out.
+    """
+    if not name.startswith(STORED):
+        return True
+    if name in _CHANGES_WORDS or name not in (defaults := config.load({})):
+        return False
+    default = defaults[name]
+    if isinstance(default, bool):
+        return default and not value
+    if isinstance(default, tuple):
+        excluded = name.endswith("Exclusion")
+        return bool(set(value) - set(default) if excluded else set(default) - set(value))
+    # The least time from one snapshot to the next.
+    return bool(value > default)
+
+
 def _loaded(row: Any) -> Loaded:
     """Return the intervals: a range that goes on after the one before is a part of the same."""
     ranges, dropped, is_incomplete = row
@@ -207,7 +237,8 @@ def _loaded(row: Any) -> Loaded:
         return UNKNOWN
     intervals: list[Interval] = []
     for start, end, first_block, last_block, signed, filters, rests_on, basis in json.loads(ranges):
-        each = Interval(start, end, first_block, last_block, signed, tuple(filters), rests_on, basis)
+        names = tuple(sorted(name for name, value in filters.items() if leaves_out(name, value)))
+        each = Interval(start, end, first_block, last_block, signed, names, rests_on, basis)
         if intervals and rests_on == _RANGE:
             intervals[-1] = intervals[-1].with_next(each)
         else:

@@ -10,6 +10,7 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
+from mirror.core.db import loaded_ranges
 from mirror.core.values import timestamp
 from mirror.models import LoadedRange
 from tests.composing import Composer
@@ -81,6 +82,51 @@ def test_other_filters_begin_a_range_after_the_first(tmp_path):
         (0, 1, {}, "genesis", 4),
         (2, 3, chosen, "range", 4),
     ]
+
+
+PERSIST = "importer.parser.record.entity.persist."
+SNAPSHOTS = "importer.parser.record.historicalBalance."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "leaves_out"),
+    [
+        (PERSIST + "entityTransactions", True, False),
+        (PERSIST + "transactionBytes", True, False),
+        (PERSIST + "syntheticContractLogEvmAddressLookup", False, False),
+        (PERSIST + "transactionSignatures", ("CRYPTOTRANSFER", "SCHEDULESIGN", "SCHEDULECREATE"), False),
+        (PERSIST + "transactionHashExclusion", (), False),
+        (SNAPSHOTS + "minFrequency", 600.0, False),
+        (PERSIST + "topics", False, True),
+        (PERSIST + "transactionSignatures", ("SCHEDULESIGN",), True),
+        (PERSIST + "transactionHashExclusion", ("CONSENSUSSUBMITMESSAGE", "CRYPTOTRANSFER"), True),
+        (SNAPSHOTS + "minFrequency", 3600.0, True),
+        ("importer.parser.record.sidecar.enabled", False, True),
+    ],
+)
+def test_only_a_setting_that_stores_less_is_a_filter(tmp_path, name, value, leaves_out):
+    files = stream(tmp_path, 2)
+
+    restore = config.overridden({name: value})
+    try:
+        Pipeline().run(files)
+    finally:
+        restore.close()
+
+    (filters,) = LoadedRange.objects.values_list("filters", flat=True)
+    assert list(filters) == [name] * leaves_out
+    assert loaded_ranges.read().filters == (name,) * leaves_out
+
+
+def test_a_stored_range_of_an_older_release_is_judged_by_its_values(tmp_path):
+    Pipeline().run(stream(tmp_path, 2))
+    of_older_release = {PERSIST + "entityTransactions": True, PERSIST + "claims": True}
+    LoadedRange.objects.update(filters=of_older_release)
+    assert loaded_ranges.read().is_complete
+
+    LoadedRange.objects.update(filters=of_older_release | {PERSIST + "topics": False})
+
+    assert loaded_ranges.read().filters == (PERSIST + "topics",)
 
 
 def test_files_without_signatures_are_a_range_of_their_own(tmp_path):
