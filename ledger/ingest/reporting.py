@@ -30,7 +30,7 @@ from mirror.models import LoaderState
 log = logs.logger(__name__)
 
 SECONDS_BETWEEN_WRITES = 1.0
-HEARTBEAT_SECONDS = 30.0
+HEARTBEAT_SECONDS = 5.0
 # A server that does not answer for so long is silent.
 _WRITE_SECONDS = 5.0
 # Rates are over the last minute.

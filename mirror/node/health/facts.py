@@ -18,7 +18,9 @@ from mirror.operations.upgrade import remaining
 
 Activity = LoaderState.Activity
 
-# A loader reports at least twice a minute.
+# A loader reports at least every five seconds: after this, its last report no longer says what it does.
+LATE_SECONDS = 10
+# After this, an operator has to look after it.
 SILENT_SECONDS = 120
 # A loader that has ended may take this long to report it.
 ENDING_SECONDS = 5
@@ -32,7 +34,7 @@ class State(StrEnum):
     """What the node is doing, in a word; `manage.py status --json` names it.
 
     Without any report of a loader it is `empty`, or `idle` with some block. `nothing_newer`: all of an old
-    source is loaded. `silent`: no report for long, though the loader runs. It has ended by a signal
+    source is loaded. `silent`: no report for ten seconds, though the loader runs. It has ended by a signal
     (`stopped`), with an error (`failed`), or without reporting it (`killed`).
     """
 
@@ -135,13 +137,18 @@ class Facts:
         return self.problem is not None or self.is_killed or self.is_silent
 
     @property
+    def is_well(self) -> bool:
+        """Whether no one has to do anything, and the last report is recent."""
+        return not self.needs_operator and not self.is_late
+
+    @property
     def state(self) -> State:
         loader = self.loader
         if loader is None:
             return State.LOADING if self.running else State.EMPTY if self.block is None else State.IDLE
         if self.is_killed:
             return State.KILLED
-        if self.is_silent:
+        if self.is_late:
             return State.SILENT
         activity = loader["activity"]
         if activity not in (Activity.LOADING, Activity.WAITING) or not loader["following"]:
@@ -158,7 +165,7 @@ class Facts:
     @property
     def seconds_left(self) -> int | None:
         """Seconds until the loader has caught up with the stream."""
-        stream: float | None = self.loader_value("stream_rate")
+        stream: float | None = None if self.is_late else self.loader_value("stream_rate")
         if self.lag_seconds is None or not stream or stream <= 1 or not self.loader_value("following"):
             return None
         return round(self.lag_seconds / (stream - 1))
@@ -178,6 +185,17 @@ class Facts:
         # A loader reports as long as it has the lock.
         patience = SILENT_SECONDS if self.standby else ENDING_SECONDS
         return not self.has_ended and not self.running and self.report_age > patience
+
+    @property
+    def transaction_rate(self) -> float | None:
+        """Transactions per second over the last minute, if the last report is recent."""
+        rate: float | None = None if self.is_late else self.loader_value("transaction_rate")
+        return rate
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the last report of a loader that has its lock, on a standby perhaps, is too old to go by."""
+        return not self.has_ended and (self.running or self.standby) and self.report_age > LATE_SECONDS
 
     @property
     def is_silent(self) -> bool:

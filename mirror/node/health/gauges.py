@@ -138,7 +138,7 @@ def _loader_values(status: Status) -> Iterator[Reading]:
     for activity in LoaderState.Activity.values:
         yield node.LOADER, (activity,), bool(loader and loader["activity"] == activity)
     yield from _block_nodes_values(status)
-    yield node.RATE, (), (loader["transaction_rate"] or 0.0) if loader and status.running else 0.0
+    yield node.RATE, (), (status.transaction_rate or 0.0) if status.running else 0.0
 
 
 def _block_nodes_values(status: Status) -> Iterator[Reading]:

@@ -143,6 +143,11 @@ class Status(Facts):
                     f"Not loading: the loader ({process}) ended without a word {ago}: it was killed, or its "
                     f"machine went down{copied}. {at}. Start it again: it goes on where it was."
                 )
+            case State.SILENT if not self.is_silent:
+                return (
+                    f"The loader ({process}) last reported {ago}: its process is stopped, or its machine or "
+                    f"the database is overloaded. {at}."
+                )
             case State.SILENT:
                 return (
                     f"The loader ({process}) has not said anything for {duration(self.report_age)}: its "
@@ -157,6 +162,8 @@ class Status(Facts):
             return none if self.state is State.EMPTY else f"{_PUBLIC[self.state]} {none}"
         if self.state is State.IDLE and config.value("network") == DEMO:
             return "All of the demo network's history is loaded."
+        if self.state is State.SILENT and not self.is_silent:
+            return f"The loader last reported {duration(self.report_age)} ago."
         return _PUBLIC[self.state]
 
     @property
@@ -180,7 +187,7 @@ class Status(Facts):
                 **{name: loader[name] for name in _REPORTED},
                 **{name: _text(loader[name]) for name in ("started", "reported")},
                 "running": self.running,
-                "transactions_per_second": loader["transaction_rate"],
+                "transactions_per_second": self.transaction_rate,
                 "seconds_left": self.seconds_left,
                 "block_source": self.block_source,
                 "incidents": self.incidents,
@@ -264,7 +271,7 @@ class Status(Facts):
 
     def _rate(self, *, faster: bool = True) -> str:
         """Return how much is loaded, and how many times `faster` than it happened if that says something."""
-        rate, stream = self.loader_value("transaction_rate"), self.loader_value("stream_rate")
+        rate, stream = self.transaction_rate, self.loader_value("stream_rate")
         if not rate:
             return ""
         times = f", {stream:,.0f} times as fast as they happened" if stream and 2 <= stream < _FASTEST else ""

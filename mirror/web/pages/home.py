@@ -65,7 +65,7 @@ def _read() -> tuple[int, dict[str, Any]]:
             now = status.read()
             first = _first_block()
             context = {
-                "well": not now.needs_operator,
+                "well": now.is_well,
                 "sentence": now.public_sentence,
                 "first": first,
                 "kept_from": _first_time(first) if first else "",

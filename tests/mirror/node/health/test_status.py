@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import pytest
 from django.db import connection, connections
 
+from ledger.ingest.reporting import HEARTBEAT_SECONDS, SECONDS_BETWEEN_WRITES
 from ledger.models import RecordFile
+from mirror.core.metrics import node
 from mirror.core.values.human_readable import duration
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node.admin import dashboard
-from mirror.node.health import block_nodes, status
+from mirror.node.health import block_nodes, gauges, status
+from mirror.node.health.facts import LATE_SECONDS
 from tests.build import SECOND, START, Build
 
 pytestmark = pytest.mark.django_db
@@ -189,12 +192,23 @@ CASES = {
         seconds_ago=7200,
         holds_lock=False,
     ),
-    "starting": Case("starting", None, f"Starting to load from s3://streams. {NO_BLOCK}", seconds_ago=20),
+    "starting": Case("starting", None, f"Starting to load from s3://streams. {NO_BLOCK}", seconds_ago=8),
     **{
         f"killed, {activity}": Case(
             activity, None, KILLED, seconds_ago=90, holds_lock=False, needs_operator=True
         )
         for activity in ("starting", "loading", "waiting", "stuck")
+    },
+    **{
+        f"no report for a quarter of a minute, {activity}": Case(
+            activity,
+            3 * 86_400,
+            "The loader (process 77 on ada) last reported 15 seconds ago: its process is stopped, or its machine or "
+            "the database is overloaded. {last}.",
+            {"transaction_rate": 3100.4, "stream_rate": 73.0},
+            seconds_ago=15,
+        )
+        for activity in ("starting", "loading", "waiting")
     },
     "hanging": Case(
         "loading",
@@ -217,6 +231,29 @@ def test_state_of_the_loader_is_one_sentence(case: Case, request: pytest.Fixture
     now = status.read()
 
     assert (now.sentence, now.needs_operator) == (case.sentence.replace("{last}", last), case.needs_operator)
+
+
+def test_a_loader_without_a_recent_report_has_no_rate_and_is_not_well(lock: Any) -> None:
+    block(3 * 86_400)
+    loader("loading", transaction_rate=3100.4, stream_rate=73.0)
+
+    recent = status.read()
+    LoaderState.objects.update(reported=NOW - timedelta(seconds=15))
+    late = status.read()
+
+    assert (recent.state, recent.is_well, recent.public_sentence) == (
+        "catching_up",
+        True,
+        "Catching up with the network.",
+    )
+    assert (late.state, late.is_well, late.needs_operator) == ("silent", False, False)
+    assert late.public_sentence == "The loader last reported 15 seconds ago."
+    assert {late.json["loader"][name] for name in ("transactions_per_second", "seconds_left")} == {None}
+    assert all(value == 0 for gauge, _, value in gauges._loader_values(late) if gauge is node.RATE)
+
+
+def test_a_loader_reports_more_often_than_a_report_is_recent() -> None:
+    assert HEARTBEAT_SECONDS + SECONDS_BETWEEN_WRITES < LATE_SECONDS
 
 
 def test_status_takes_five_statements(django_assert_num_queries: Any) -> None:
