@@ -12,12 +12,14 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.record.item import HapiVersion
+from mirror.core import config
 from mirror.core.values.hapi.messages import (
     ResponseCodeEnum,
     TransactionBody,
     TransactionID,
     TransactionRecord,
 )
+from mirror.demo.streams.placing import place
 from mirror.demo.streams.plain import Fields, compose
 from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
@@ -145,6 +147,7 @@ class Network:
         self.counts: Counter[str] = Counter()
         self.performed: Counter[Perform] = Counter()
         self.composer = Composer(start=start, nodes=nodes, hapi_version=hapi_version)
+        self.composer.shard_and_realm = config.shard_and_realm()
         if hapi_version >= LOGGING_SINCE:
             self.composer.fee_account = FEE_COLLECTION
         self.ledger = ledger
@@ -297,7 +300,9 @@ class Network:
 
     def body(self, kind: str, body: Fields, envelope: Fields) -> Any:
         """Return the TransactionBody that is submitted with these."""
-        return compose(TransactionBody, {**envelope, kind: body})
+        message = compose(TransactionBody, {**envelope, kind: body})
+        place(message, *self.composer.shard_and_realm)
+        return message
 
     def transaction_id(self, payer: int) -> Any:
         valid_start = timestamp(self.now - self.choose.randrange(*_DELAY))

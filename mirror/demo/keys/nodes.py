@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mirror.core import config
 from mirror.demo.streams.signing import SigningNode
 
 if TYPE_CHECKING:
@@ -19,10 +20,15 @@ _KEYS = Path(__file__).parent / "node_keys.pem"
 _KEY = re.compile(rb"-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\n", re.DOTALL)
 
 
-@cache
 def nodes() -> tuple[SigningNode, ...]:
-    """Return the nodes that sign the stream: 0 to 3, with the accounts 0.0.3 to 0.0.6."""
-    return tuple(SigningNode(index, key) for index, key in enumerate(_KEY.findall(_KEYS.read_bytes())))
+    """Return the nodes that sign the stream: 0 to 3, with the accounts 3 to 6 of the network's own realm."""
+    return _nodes(*config.shard_and_realm())
+
+
+@cache
+def _nodes(shard: int, realm: int) -> tuple[SigningNode, ...]:
+    keys = enumerate(_KEY.findall(_KEYS.read_bytes()))
+    return tuple(SigningNode(index, key, shard, realm) for index, key in keys)
 
 
 @cache

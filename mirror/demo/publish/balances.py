@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mirror.core import config
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.streams.balance_files import compose_balances
 from mirror.demo.streams.record_files import Block
@@ -33,11 +34,14 @@ class BalanceWriter:
 
 
 def holdings(world: World) -> Iterator[tuple[int, int, dict[int, int]]]:
-    """Yield each account with its tinybars, and its units by token; also of tokens that it holds none of."""
+    """Yield each account with its tinybars, and its units by token; also of tokens that it holds none of.
+
+    Ids are encoded.
+    """
     tokens: dict[int, dict[int, int]] = {}
     for token in world.tokens.issued.values():
         for holder, relationship in token.relationships.items():
-            tokens.setdefault(holder, {})[token.number] = relationship.balance
+            tokens.setdefault(holder, {})[config.own_id(token.number)] = relationship.balance
     for number, account in sorted(world.accounts.items()):
         if not account.deleted:
-            yield number, account.balance, tokens.get(number, {})
+            yield config.own_id(number), account.balance, tokens.get(number, {})

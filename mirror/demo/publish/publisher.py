@@ -15,6 +15,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record import names
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
+from mirror.core import config
 from mirror.core.processes.atomic_files import fsync, write_atomic
 from mirror.core.processes.typed_json import InvalidContent
 from mirror.demo.publish.block_folder import BlockFolder
@@ -229,10 +230,15 @@ def _target_path(path: Path) -> _Place:
     return False, names.parse(path.name).instant
 
 
-@cache
 def _version() -> bytes:
-    """Return a digest of the modules whose objects the state holds."""
-    digest = sha256()
+    """Return a digest of what the state depends on: modules, shard and realm."""
+    return _digest(*config.shard_and_realm())
+
+
+@cache
+def _digest(shard: int, realm: int) -> bytes:
+    """Return a digest of the modules whose objects the state holds, and of its shard and realm."""
+    digest = sha256(f"{shard}.{realm}".encode() if shard or realm else b"")
     for path in modules():
         digest.update(path.read_bytes())
     return digest.digest()

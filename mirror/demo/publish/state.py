@@ -59,6 +59,7 @@ ATTRIBUTES: dict[type, dict[str, Any]] = {
         "block_number": int,
         "hash": bytes,
         "fee_account": int,
+        "shard_and_realm": tuple[int, int],
         "_interval": int,
     },
     KnownAccounts: {"_by_number": dict[int, Known], "_by_alias": dict[bytes, int]},

@@ -35,7 +35,7 @@ class ComposedBalances:
         """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
         for node in self.nodes:
             files = {self.name: self.data, names.signature_name(self.name): self.signature(node)}
-            write_files(folder / f"accountBalances/balance0.0.{node.account_id}", files)
+            write_files(folder / f"accountBalances/balance{node.account_text}", files)
         if not self.nodes:
             write_files(folder, {self.name: self.data})
 

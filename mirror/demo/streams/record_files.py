@@ -28,6 +28,7 @@ from mirror.core.values import timestamp as timestamps
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.streams.placing import place
 from mirror.demo.streams.signing import SigningNode, address_book, signature_file
 
 TREASURY = 2
@@ -56,7 +57,7 @@ _LENGTH = Struct(">i")
 
 
 def account_folder(node: SigningNode) -> str:
-    return f"recordstreams/record0.0.{node.account_id}"
+    return f"recordstreams/record{node.account_text}"
 
 
 @lru_cache(maxsize=4_096)
@@ -162,7 +163,8 @@ class Composer:
 
     `consensus_timestamp` is that of the next transaction, in ns. It advances by `interval` with each, and a
     new block starts at least two seconds after the one before. Set it to skip time. `fee_account` gets what
-    nodes do not get of fees, which is all of them if it is FEE_COLLECTION.
+    nodes do not get of fees, which is all of them if it is FEE_COLLECTION. Ids without shard and realm get
+    `shard_and_realm`.
     """
 
     def __init__(
@@ -181,6 +183,7 @@ class Composer:
         self.block_number = first_block
         self.hash = previous_hash
         self.fee_account = FEE_COLLECTOR
+        self.shard_and_realm = (0, 0)
         self._interval = interval
         self._transactions: list[ComposedTransaction] = []
         self._sidecar_records: list[Any] = []
@@ -203,6 +206,7 @@ class Composer:
         fee, signatures = options.get("fee", _USUAL_FEE), options.get("signatures")
         self._complete_body(body, payer, 0 if callable(fee) else fee, node)
         body.memo = body.memo or options.get("memo", "")
+        place(body, *self.shard_and_realm)
         body_bytes = body.SerializeToString()
         signature_map = signatures(body_bytes) if callable(signatures) else signatures
         signed = messages.SignedTransaction(bodyBytes=body_bytes, sigMap=signature_map).SerializeToString()
@@ -227,7 +231,9 @@ class Composer:
         sidecars = tuple(options.get("sidecars", ()))
         for sidecar in sidecars:
             sidecar.consensus_timestamp.CopyFrom(record.consensusTimestamp)
+            place(sidecar, *self.shard_and_realm)
         at = timestamps.to_ns(record.consensusTimestamp)
+        place(record, *self.shard_and_realm)
         record_bytes = record.SerializeToString()
         composed = ComposedTransaction(at, body, record, transaction_bytes, record_bytes, sidecars)
         self._transactions.append(composed)

@@ -29,15 +29,23 @@ class SigningNode:
 
     node_id: int
     private_key: bytes
+    shard: int = 0
+    realm: int = 0
 
     @property
     def account_id(self) -> int:
+        """The number of its account."""
         return self.node_id + FIRST_NODE_ACCOUNT
+
+    @property
+    def account_text(self) -> str:
+        return f"{self.shard}.{self.realm}.{self.account_id}"
 
     @property
     def address_book_node(self) -> AddressBookNode:
         der = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-        return AddressBookNode(self.node_id, self.account_id, der.hex())
+        account = entity_id.encode(self.shard, self.realm, self.account_id)
+        return AddressBookNode(self.node_id, account, der.hex())
 
     def sign(self, hash_to_sign: bytes) -> bytes:
         return self._key.sign(hash_to_sign, padding.PKCS1v15(), SHA384())

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from struct import Struct
 
+from mirror.core import config
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.keys.wallet import NO_KEY
@@ -95,8 +96,9 @@ def running_hash(previous: bytes, contents: bytes, payer: int, topic: int, at: i
 
     Source: the hash before, the payer, the topic, the consensus timestamp `at` and the hash of the message.
     """
+    own = config.shard_and_realm()
     seconds, nanos = divmod(at, NANOS_PER_SECOND)
     values = _VALUES.pack(
-        _BLOCK, _VALUES.size - 2, RUNNING_HASH_VERSION, *(0, 0, payer), *(0, 0, topic), seconds, nanos, number
+        _BLOCK, _VALUES.size - 2, RUNNING_HASH_VERSION, *own, payer, *own, topic, seconds, nanos, number
     )
     return sha384(_HEADER + _FIRST_ARRAY + previous + values + _NEXT_ARRAY + sha384(contents))

@@ -1,7 +1,7 @@
 """The state of the simulated network: plain data that only actions change.
 
-Entities are keyed by their number (shard and realm are 0). Amounts are tinybars or a token's smallest units,
-times are nanoseconds.
+Entities are keyed by their number, and are all in the shard and realm of the settings. Amounts are
+tinybars or a token's smallest units, times are nanoseconds.
 """
 
 from collections import deque

@@ -194,7 +194,7 @@ class Facts:
 
     @property
     def is_late(self) -> bool:
-        """Whether the last report of a loader that has its lock, on a standby perhaps, is too old to go by."""
+        """Whether a loader runs, here or on the primary, whose last report is too old to go by."""
         return not self.has_ended and (self.running or self.standby) and self.report_age > LATE_SECONDS
 
     @property

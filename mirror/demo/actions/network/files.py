@@ -3,6 +3,7 @@
 Its administrator updates the exchange rates every hour, for free.
 """
 
+from mirror.core import config
 from mirror.core.values.hapi import messages
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
@@ -10,7 +11,8 @@ from mirror.demo.actions.files import key_list, store
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
-from mirror.demo.streams.plain import serialized
+from mirror.demo.streams.placing import place
+from mirror.demo.streams.plain import compose, serialized
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
 from mirror.demo.world.files import APPEND, UPDATE, Change, File
@@ -95,7 +97,7 @@ def address_book() -> bytes:
             "nodeAccountId": node.account_id,
             "RSA_PubKey": node.address_book_node.public_key,
             "nodeCertHash": sha384(f"certificate of node {node.node_id}".encode()).hex().encode(),
-            "memo": f"0.0.{node.account_id}".encode(),
+            "memo": node.account_text.encode(),
             "description": f"Demo node {node.node_id}",
             "serviceEndpoint": [
                 {"ipAddressV4": bytes((127, 0, 0, node.account_id)), "port": port} for port in _PORTS
@@ -103,7 +105,10 @@ def address_book() -> bytes:
         }
         for node in nodes()
     ]
-    return serialized(messages.NodeAddressBook, {"nodeAddress": entries})
+    book = compose(messages.NodeAddressBook, {"nodeAddress": entries})
+    place(book, *config.shard_and_realm())
+    content: bytes = book.SerializeToString()
+    return content
 
 
 def _rates(network: Network, current: int, following: int) -> bytes:

@@ -203,8 +203,8 @@ CASES = {
         f"no report for a quarter of a minute, {activity}": Case(
             activity,
             3 * 86_400,
-            "The loader (process 77 on ada) last reported 15 seconds ago: its process is stopped, or its machine or "
-            "the database is overloaded. {last}.",
+            "The loader (process 77 on ada) last reported 15 seconds ago: its process is stopped, or its "
+            "machine or the database is overloaded. {last}.",
             {"transaction_rate": 3100.4, "stream_rate": 73.0},
             seconds_ago=15,
         )
