@@ -1,4 +1,4 @@
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
 from django.urls.resolvers import RoutePattern
 from django.views.generic import RedirectView
 
@@ -19,7 +19,7 @@ from ledger.api.names.accounts import SPRING_ACCOUNT
 from mirror.core.rest.routes import Routes, route, spring_unknown_route, unknown_route
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics
-from mirror.web.pages import assets
+from mirror.web.pages import answer, assets
 from mirror.web.pages.routes import routes as page_routes
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
@@ -102,9 +102,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", metrics.metrics),
     spring_unknown_route("network/"),
     spring_unknown_route(f"accounts/{SPRING_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
+    re_path(r"^(?!api/)", answer.not_found),
     unknown_route(),
 ]
 
 handler400 = "mirror.core.rest.answers.errors.bad_request"
-handler404 = "mirror.core.rest.answers.errors.not_found"
+handler404 = "mirror.web.pages.answer.not_found"
 handler500 = "mirror.core.rest.answers.errors.server_error"

@@ -17,6 +17,7 @@ from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from mirror.core.rest.answers import errors
 from mirror.core.rest.answers.errors import Unavailable
 
 _HEADERS = {
@@ -51,6 +52,18 @@ def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = str(Unavailable.retry_after)
     return HttpResponse(text, status=status, headers=headers)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Return 404: a page for clients that prefer HTML, as browsers do; below /api/ and for others JSON."""
+    if request.path.startswith("/api/"):
+        return errors.not_found(request)
+    if request.get_preferred_type(["application/json", "text/html"]) == "text/html":
+        return page(html("missing.html", {}), status=HTTPStatus.NOT_FOUND)
+    response = errors.not_found(request)
+    # A cache would not tell the two apart.
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def code_html(text: str) -> SafeString:

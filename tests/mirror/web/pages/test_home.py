@@ -212,7 +212,20 @@ def test_crawlers_read_the_pages_for_people_alone(client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/docs/nothing", "/docs/../nothing", "/robots", "/index.html"])
-def test_other_paths_are_not_found_as_before(client, path: str) -> None:
-    answer = client.get(path)
+def test_a_browser_gets_a_page_where_nothing_is(client, path: str) -> None:
+    answer = client.get(path, headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "<h1>Not found</h1>" in answer.content.decode()
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json"])
+@pytest.mark.parametrize("path", ["/nothing", "/docs/nothing", "/docs/../nothing", "/robots", "/index.html"])
+def test_other_clients_get_json_there(client, path: str, accept: str) -> None:
+    answer = client.get(path, headers={"accept": accept} if accept else {})
     assert answer.status_code == 404
     assert answer.json() == {"_status": {"messages": [{"message": "Not found"}]}}
+
+
+def test_the_api_answers_browsers_in_json_too(client) -> None:
+    answer = client.get("/api/v1/nothing", headers={"accept": "text/html"})
+    assert (answer.status_code, answer.json()) == (404, {"_status": {"messages": [{"message": "Not found"}]}})
