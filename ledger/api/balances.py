@@ -35,7 +35,7 @@ from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 
 _ACCOUNT = "account.id"
 # An EVM address or an alias.
-_NAME = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]+")
+_NAME = re.compile(r"0x[0-9a-fA-F]{40}|(?:[0-9]{1,5}\.){0,2}(?:[0-9a-fA-F]{40}|[A-Z2-7]+)")
 
 
 _MAX_TOKENS = "rest.response.limit.tokenBalance.multipleAccounts"
@@ -43,7 +43,7 @@ _MAX_TOKENS = "rest.response.limit.tokenBalance.multipleAccounts"
 
 # PARAMETERS
 class AccountParameter(classic.EntityId):
-    """An account id; or an alias or EVM address without shard and realm.
+    """An account id; or an alias or EVM address, with or without the network's shard and realm.
 
     Only an id in numbers is read at once; `account_names` reads other text once everything else is valid.
     """

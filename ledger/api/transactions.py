@@ -14,6 +14,7 @@ from typing import NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.names.accounts import NamedAccount, found_accounts
 from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
 from ledger.queries.timestamp_ranges import bound, nanoseconds
@@ -67,7 +68,7 @@ class TransactionsOfAccountParameters(classic.PageParameters):
 
 
 class TransactionParameters(TransactionsOfAccountParameters):
-    account_id = classic.EntityId("account.id", help="An account that pays or takes part in transfers.")
+    account_id = NamedAccount("account.id", help="An account that pays or takes part in transfers.")
     result = classic.Result()
     type = classic.Choices(
         "type",
@@ -362,7 +363,7 @@ class Transactions(ReadView):
         transactions, continue_at = transaction_rows(
             parameters,
             self.query,
-            parameters.account_id,
+            found_accounts(parameters.account_id),
             credits=parameters.type,
             succeeded=parameters.result,
         )

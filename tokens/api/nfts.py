@@ -23,12 +23,18 @@ from tokens.queries.nfts import Transaction
 
 
 # PARAMETERS
+class SerialNumber(classic.Number):
+    """A serial number; several are alternatives."""
+
+    pages_equal = True
+
+
 class NftParameters(classic.PageParameters):
     account_id = classic.EntityId(
         "account.id", column="account_id", any_equal=False, help="Owner of the serial."
     )
-    serial_number = classic.Number(
-        "serialnumber", column="serial_number", low=1, any_equal=False, help="Serial number."
+    serial_number = SerialNumber(
+        "serialnumber", column="serial_number", low=1, help="Serial number; of several, any."
     )
 
 
@@ -79,9 +85,11 @@ class Nfts(OfToken):
     paging = {"serialnumber": "serial_number"}
 
     def read(self, parameters: NftParameters, token_id: int) -> Response:
-        rows, continue_at = queries.nfts(
-            token_id, self.query, owners=parameters.account_id, serials=parameters.serial_number
-        )
+        serials = parameters.serial_number
+        if len({serial for operator, serial in serials if operator == "eq"}) > 1:
+            # The query has them; these bound the search by ranges.
+            serials = [each for each in serials if each.operator != "eq"]
+        rows, continue_at = queries.nfts(token_id, self.query, owners=parameters.account_id, serials=serials)
         return self.page("nfts", [NFT.json(row) for row in rows], after=continue_at)
 
 

@@ -11,10 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ledger.queries import entities
+from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
 from mirror.core.rest.answers.views import JsonObject, ReadView, SpringReadView
-from mirror.core.rest.parameters import spring
+from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
     Alias,
@@ -72,6 +73,26 @@ def only(ids: Sequence[int]) -> int | None:
     if len(ids) > 1:
         raise InternalError("several entities have this alias or EVM address")
     return ids[0] if ids else None
+
+
+class NamedAccount(classic.EntityId):
+    """An account in a query, by what a path may call it; `found_accounts` looks names up."""
+
+    schema = {"type": "string"}
+
+    def value_of(self, text: str) -> AccountName:
+        return read_account(text)
+
+
+def found_accounts(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons with encoded ids; None for an unknown name, and for one that is not named by eq.
+
+    Errors: InternalError if there are several accounts of a name.
+    """
+    return [
+        Comparison(operator, find_account(name) if operator == "eq" or type(name) is int else None)
+        for operator, name in comparisons
+    ]
 
 
 class AccountView(ReadView):

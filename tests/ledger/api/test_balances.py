@@ -157,6 +157,8 @@ def test_an_account_is_found_by_alias_or_evm_address_of_a_live_one(api, build, s
     build.entity(12, balance=2, evm_address=ADDRESS)
     build.entity(13, balance=3, evm_address=b"\x77" * 20, deleted=True)
     for name, found in (
+        *((f"0.0.{KEY_ALIAS_TEXT}", "11:1"), (f"0.{KEY_ALIAS_TEXT}", "11:1")),
+        *((f"0.0.{ADDRESS.hex()}", "12:2"), (f"0.{ADDRESS.hex()}", "12:2")),
         *((KEY_ALIAS_TEXT, "11:1"), (ADDRESS.hex(), "12:2"), ("0x" + ADDRESS.hex().upper(), "12:2")),
         *(("77" * 20, ""), (f"{ADDRESS.hex()}&account.id=11", "12:2 11:1"), ("AAAA", "")),
         (f"{ADDRESS.hex()}&account.id=11&account.id={ADDRESS.hex()}", "12:2 11:1"),
@@ -176,10 +178,10 @@ def test_an_account_is_found_by_alias_or_evm_address_of_a_live_one(api, build, s
         (f"account.id={KEY_ALIAS_TEXT}&account.id=gt:{ADDRESS.hex()}", "one"),
         (f"account.id=gt:{ADDRESS.hex()}&account.id=lt:0x{8:040x}", "equals"),
         (f"account.id=gt:{KEY_ALIAS_TEXT}&account.id=AB", "equals"),
-        (f"account.id=0.0.{ADDRESS.hex()}", "form"),
-        (f"account.id=0.{KEY_ALIAS_TEXT}", "form"),
+        (f"account.id=gt:0.0.{ADDRESS.hex()}", "equals"),
+        (f"account.id=ne:0.{KEY_ALIAS_TEXT}", "equals"),
         ("account.id=foo", "form"),
-        (f"account.id=0.0.AB&account.id={KEY_ALIAS_TEXT}", "form"),
+        (f"account.id=0.0.{KEY_ALIAS_TEXT}&account.id={KEY_ALIAS_TEXT}", "one"),
         ("account.id=", "form"),
         ("account.id=0.0.0.1", "form"),
     ],

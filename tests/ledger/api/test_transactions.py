@@ -9,6 +9,8 @@ from mirror.core.values.hapi.messages import AccountID, CustomFeeLimit, FixedFee
 from tests.build import SECOND, START, insert
 
 TRANSACTIONS = "/api/v1/transactions"
+KEY_ALIAS = b"\x12\x20" + b"\xa5" * 32
+KEY_ALIAS_TEXT = "CIQKLJNFUWS2LJNFUWS2LJNFUWS2LJNFUWS2LJNFUWS2LJNFUWS2LJI"
 EVM = "ac384c53f03855fa1b3616052f8ba32c6c2a2fec"
 
 
@@ -300,7 +302,25 @@ def ledger(build):
 def test_transactions_are_narrowed_by_every_parameter(api, query, found):
     answer = api.get(f"{TRANSACTIONS}?{query}")
     assert times(answer) == found
-    assert len(answer.statements) <= 1
+    # An address is looked up.
+    assert len(answer.statements) <= 1 + (f"account.id={EVM}" in query)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_an_account_may_be_named_by_alias_or_evm_address(api, build):
+    build.entity(1002, alias=KEY_ALIAS)
+    build.entity(1004, evm_address=bytes.fromhex(EVM))
+    by_alias = [3, 2, 1]
+    for name, found in (
+        *(
+            (KEY_ALIAS_TEXT, by_alias),
+            (f"0.0.{KEY_ALIAS_TEXT}", by_alias),
+            (f"eq:{KEY_ALIAS_TEXT}", by_alias),
+        ),
+        *((EVM, [9]), (f"0x{EVM}", [9]), (f"0.0.{EVM}", [9])),
+        *((f"{KEY_ALIAS_TEXT}&account.id={EVM}", [9, *by_alias]), ("AAAA", []), (f"gt:{EVM}", [])),
+    ):
+        assert times(api.get(f"{TRANSACTIONS}?account.id={name}")) == found, name
 
 
 @pytest.mark.parametrize(
@@ -400,7 +420,7 @@ def test_the_next_page_goes_on_behind_the_last_transaction(api, query, link):
             ["Invalid parameter: transactiontype", "Invalid parameter: order"],
         ),
         (
-            "timestamp=z&account.id=KGNABD5L",
+            "timestamp=z&account.id=KGNABD51",
             ["Invalid parameter: timestamp", "Invalid parameter: account.id"],
         ),
         ("account.id=274877906944", ['Invalid entity ID "0.0.274877906944"']),

@@ -95,7 +95,9 @@ def test_an_unknown_token_has_no_serials(api):
         ("order=asc", [1, 2, 3, 4, 5]),
         ("limit=2", [5, 4]),
         ("serialnumber=3", [3]),
-        ("serialnumber=eq:3&serialnumber=4", []),
+        ("serialnumber=eq:3&serialnumber=4", [4, 3]),
+        ("serialnumber=3&serialnumber=4&serialnumber=lt:4", [3]),
+        ("account.id=gte:1001&serialnumber=1&serialnumber=3", [3, 1]),
         ("serialnumber=ne:3", [5, 4, 2, 1]),
         ("serialnumber=gt:3", [5, 4]),
         ("serialnumber=gte:3", [5, 4, 3]),
@@ -145,6 +147,10 @@ def test_few_owners_of_a_large_collection_are_found_without_reading_it(api, buil
         ("limit=2&account.id=1001", "limit=2&account.id=1001&serialnumber=lt:3"),
         ("limit=1&serialnumber=gt:2", "limit=1&serialnumber=gt:2&serialnumber=lt:5"),
         ("limit=1&serialnumber=gt:4", None),
+        (
+            "limit=1&serialnumber=3&serialnumber=4",
+            "limit=1&serialnumber=3&serialnumber=4&serialnumber=lt:4",
+        ),
         ("limit=6", None),
     ],
 )

@@ -34,7 +34,8 @@ def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_valu
 
     There is no link when no parameter can move on, nor when the bounds of the request leave nothing; the
     latter only if rows are in the order of their values (`by_value`). A request for one value of a paging
-    parameter has it, so its link repeats the request.
+    parameter has it, so its link repeats the request; that for several has the bound if the parameter
+    `pages_equal`.
     """
     query: Texts = {name: list(texts) for name, texts in parameters.texts.items()}
     direction = "lt" if parameters.descending else "gt"
@@ -54,7 +55,9 @@ def classic_link(parameters: ParameterSet, values: Mapping[str, Any], *, by_valu
         if len(before) == 1 and not cached:
             del query[name]
             cached.append(bound)
-        elif before[0].startswith(_RANGE_OPERATORS):
+        elif before[0].startswith(_RANGE_OPERATORS) or (
+            len(before) > 1 and parameters.by_name[name][1].pages_equal
+        ):
             cached.append(bound)
         query[name] = cached
     if by_value and _is_empty(parameters, names[0], query[names[0]]):
