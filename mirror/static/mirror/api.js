@@ -2,6 +2,13 @@
 "use strict";
 
 const MOST_SHOWN = 100000;
+// Characters that hide or turn text, as in mirror/core/values/human_readable.py: anyone may write them to the ledger.
+const HIDDEN =
+  /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{1d173}-\u{1d17a}\u{e0000}-\u{e00ff}]/gu;
+
+function marked(text) {
+  return text.replace(HIDDEN, (one) => `⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
 
 function addressOf(form) {
   let path = form.dataset.path;
@@ -43,7 +50,7 @@ async function send(event) {
     const text = await answer.text();
     status.textContent = `${answer.status} in ${Math.round(performance.now() - began)} ms`;
     // Numbers may be larger than scripts can hold, so what looks like one of these is shown as it came.
-    shown.textContent = /\d{16}/.test(text.replace(/"[^"]*"/g, "")) ? text : readable(text);
+    shown.textContent = marked(/\d{16}/.test(text.replace(/"[^"]*"/g, "")) ? text : readable(text));
   } catch {
     status.textContent = "The node does not answer.";
   }

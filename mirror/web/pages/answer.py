@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from mirror.core.rest.answers import errors
 from mirror.core.rest.answers.errors import Unavailable
+from mirror.core.values.human_readable import marked
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -51,7 +52,7 @@ def page(text: str, *, status: int = 200, max_age: int = 0) -> HttpResponse:
     headers = {**_HEADERS, "Cache-Control": f"public, max-age={max_age}" if max_age else "no-store"}
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers["Retry-After"] = str(Unavailable.retry_after)
-    return HttpResponse(text, status=status, headers=headers)
+    return HttpResponse(marked(text), status=status, headers=headers)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
