@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from contracts.api import formats
 from contracts.api.lookup import not_found, search_of
+from contracts.models.action import CALL_TYPES, OPERATIONS, RESULT_DATA_TYPES
 from contracts.queries import actions as queries
 from contracts.queries.actions import Action
 from mirror.core.rest.answers.views import Answer, ReadView
@@ -17,10 +18,6 @@ from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Timestamp, page_type
-
-_OPERATIONS = ("UNKNOWN", "CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2")
-_CALL_TYPES = dict(enumerate(("NO_ACTION", "CALL", "CREATE", "PRECOMPILE", "SYSTEM")))
-_RESULT_DATA_TYPES = {11: "OUTPUT", 12: "REVERT_REASON", 13: "ERROR"}
 
 
 # PARAMETERS
@@ -63,8 +60,8 @@ def action_json(action: Action) -> Answer:
     operation = action.call_operation_type or 0
     answer = {
         "call_depth": action.call_depth,
-        "call_operation_type": _OPERATIONS[operation if operation < len(_OPERATIONS) else 0],
-        "call_type": _CALL_TYPES.get(-1 if action.call_type is None else action.call_type),
+        "call_operation_type": OPERATIONS.get(operation, "UNKNOWN"),
+        "call_type": CALL_TYPES.get(-1 if action.call_type is None else action.call_type),
         "caller": entity_id.text(action.caller),
         "caller_type": action.caller_type,
         "from": formats.long_zero(action.caller),
@@ -75,7 +72,7 @@ def action_json(action: Action) -> Answer:
         "recipient": entity_id.text(recipient),
         "recipient_type": None if recipient is None else "ACCOUNT" if is_account else "CONTRACT",
         "result_data": formats.plain(action.result_data),
-        "result_data_type": _RESULT_DATA_TYPES.get(action.result_data_type),
+        "result_data_type": RESULT_DATA_TYPES.get(action.result_data_type),
         "timestamp": timestamp.text(action.consensus_timestamp),
         "to": _receiver(action.recipient_address, recipient),
         "value": action.value,

@@ -5,6 +5,8 @@ from django.db import models
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.tables import PartitionableTable
 
+_TYPES = {0: "legacy", 1: "EIP-2930", 2: "EIP-1559", 4: "EIP-7702"}
+
 
 class EthereumTransaction(PartitionableTable, models.Model):
     """The decoded RLP of one Ethereum transaction. Written by ETHEREUMTRANSACTION.
@@ -31,7 +33,7 @@ class EthereumTransaction(PartitionableTable, models.Model):
     signature_s = fields.BytesField()
     signature_v = fields.BytesField(null=True)
     to_address = fields.BytesField(null=True)
-    type = models.SmallIntegerField()
+    type = fields.named(models.SmallIntegerField(), _TYPES)
     value = fields.AmountBytesField(null=True)
     authorization_list = models.JSONField(null=True)
     access_list = models.JSONField(null=True)

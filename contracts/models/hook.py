@@ -117,8 +117,8 @@ class HookStorage(models.Model):
     hook_id = fields.IdentifierField()
     modified_timestamp = fields.ConsensusTimestampField()
     owner_id = fields.EntityIdField()
-    key = fields.BytesField()
-    value = fields.BytesField()
+    key = fields.WordField()
+    value = fields.WordField()
     deleted = models.BooleanField(db_default=False)
 
     class Meta:
@@ -132,9 +132,9 @@ class HookStorageChange(models.Model):
     consensus_timestamp = fields.ConsensusTimestampField()
     hook_id = fields.IdentifierField()
     owner_id = fields.EntityIdField()
-    key = fields.BytesField()
-    value_read = fields.BytesField()
-    value_written = fields.BytesField(null=True)
+    key = fields.WordField()
+    value_read = fields.WordField()
+    value_written = fields.WordField(null=True)
     deleted = models.BooleanField(db_default=False)
 
     class Meta:

@@ -27,8 +27,8 @@ class ContractState(models.Model):
     contract_id = fields.EntityIdField()
     created_timestamp = fields.ConsensusTimestampField()
     modified_timestamp = fields.ConsensusTimestampField()
-    slot = fields.BytesField()
-    value = fields.BytesField(null=True)
+    slot = fields.WordField()
+    value = fields.WordField(null=True)
 
     class Meta:
         db_table = "contract_state"
@@ -44,9 +44,9 @@ class ContractStateChange(models.Model):
     consensus_timestamp = fields.ConsensusTimestampField()
     contract_id = fields.EntityIdField()
     payer_account_id = fields.EntityIdField()
-    slot = fields.BytesField()
-    value_read = fields.BytesField()
-    value_written = fields.BytesField(null=True)
+    slot = fields.WordField()
+    value_read = fields.WordField()
+    value_written = fields.WordField(null=True)
     migration = models.BooleanField(db_default=False)
 
     class Meta:

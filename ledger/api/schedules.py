@@ -9,6 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.models.transaction import SIGNATURE_TYPES
 from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
 from mirror.core.config.clock import now_ns
@@ -26,8 +27,6 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 # an execution may still arrive; with some time for the clocks to differ.
 _LIFETIME = 31 * 60 * NANOS_PER_SECOND
 _GRACE = 60 * NANOS_PER_SECOND
-
-_SIGNATURE_TYPES = {2: "CONTRACT", 3: "ED25519", 4: "RSA_3072", 5: "ECDSA_384", 6: "ECDSA_SECP256K1"}
 
 
 # PARAMETERS
@@ -68,7 +67,7 @@ def signatures_json(signatures: Sequence[Any] | None) -> list[ScheduleSignatureJ
             "consensus_timestamp": timestamp.text(at),
             "public_key_prefix": prefix,
             "signature": signature,
-            "type": _SIGNATURE_TYPES.get(kind or 0, "UNKNOWN"),
+            "type": SIGNATURE_TYPES.get(kind or 0, "UNKNOWN"),
         }
         for at, prefix, signature, kind in signatures or ()
     ]

@@ -63,8 +63,8 @@ class BalanceDifference(models.Model):
     consensus_timestamp = fields.SnapshotTimestampField()
     account_id = fields.EntityIdField()
     token_id = fields.EntityIdField()
-    ours = fields.NumberField()
-    theirs = fields.NumberField()
+    ours = fields.TokenAmountField()
+    theirs = fields.TokenAmountField()
     file = models.TextField()
 
     class Meta:

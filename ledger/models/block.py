@@ -39,7 +39,7 @@ class RecordFile(models.Model):
     file_hash = models.CharField(max_length=96)
     bytes = fields.BytesField(null=True)
     index = fields.IdentifierField()
-    gas_used = fields.NumberField(null=True, db_default=-1)
+    gas_used = fields.named(fields.NumberField(null=True, db_default=-1), {-1: "unknown"})
     logs_bloom = fields.BytesField(null=True)
     size = models.IntegerField(null=True)
     sidecar_count = models.IntegerField(db_default=0)
@@ -61,6 +61,9 @@ class RecordFile(models.Model):
         ]
 
 
+_SIDECAR_TYPES = {1: "CONTRACT_STATE_CHANGE", 2: "CONTRACT_ACTION", 3: "CONTRACT_BYTECODE"}
+
+
 class SidecarFile(models.Model):
     """One sidecar of a record file: contract state changes, actions or bytecode apart from the records."""
 
@@ -75,7 +78,7 @@ class SidecarFile(models.Model):
     id = models.IntegerField()
     name = models.CharField(max_length=250)
     size = models.IntegerField(null=True)
-    types = ArrayField(models.IntegerField())
+    types = ArrayField(fields.named(models.IntegerField(), _SIDECAR_TYPES))
 
     class Meta:
         db_table = "sidecar_file"

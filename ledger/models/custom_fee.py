@@ -17,9 +17,9 @@ class CustomFee(models.Model):
         key=("entity_id",), replaced=frozenset({"fixed_fees", "fractional_fees", "royalty_fees"})
     )
 
-    fixed_fees = models.JSONField(null=True)
-    fractional_fees = models.JSONField(null=True)
-    royalty_fees = models.JSONField(null=True)
+    fixed_fees = fields.CustomFeesField(null=True)
+    fractional_fees = fields.CustomFeesField(null=True)
+    royalty_fees = fields.CustomFeesField(null=True)
     timestamp_range = fields.ValidityField()
     entity_id = fields.EntityIdField(primary_key=True)
 

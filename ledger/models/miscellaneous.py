@@ -35,6 +35,20 @@ class LiveHash(models.Model):
         verbose_name_plural = "live hashes"
 
 
+_FREEZE_TYPES = dict(
+    enumerate(
+        (
+            "UNKNOWN_FREEZE_TYPE",
+            "FREEZE_ONLY",
+            "PREPARE_UPGRADE",
+            "FREEZE_UPGRADE",
+            "FREEZE_ABORT",
+            "TELEMETRY_UPGRADE",
+        )
+    )
+)
+
+
 class NetworkFreeze(models.Model):
     """One step of a network freeze or upgrade. Written by FREEZE."""
 
@@ -44,7 +58,7 @@ class NetworkFreeze(models.Model):
     file_id = fields.EntityIdField(null=True)
     payer_account_id = fields.EntityIdField()
     start_time = fields.NanosTimestampField()
-    type = models.SmallIntegerField()
+    type = fields.named(models.SmallIntegerField(), _FREEZE_TYPES)
 
     class Meta:
         db_table = "network_freeze"

@@ -35,7 +35,7 @@ class Schedule(models.Model):
     executed_timestamp = fields.ConsensusTimestampField(null=True)
     payer_account_id = fields.EntityIdField()
     schedule_id = fields.ScheduleIdField(primary_key=True)
-    transaction_body = fields.BytesField()
+    transaction_body = fields.MessageField("SchedulableTransactionBody")
     expiration_time = fields.NanosTimestampField(null=True)
     wait_for_expiry = models.BooleanField(db_default=False)
 

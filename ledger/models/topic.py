@@ -20,7 +20,7 @@ class Topic(models.Model):
 
     admin_key = fields.KeyField(null=True)
     created_timestamp = fields.ConsensusTimestampField(null=True)
-    fee_exempt_key_list = fields.BytesField(null=True)
+    fee_exempt_key_list = fields.MessageField("FeeExemptKeyList", null=True)
     fee_schedule_key = fields.KeyField(null=True)
     submit_key = fields.KeyField(null=True)
     timestamp_range = fields.ValidityField()
@@ -51,7 +51,7 @@ class TopicMessage(KeylessTable, PartitionableTable, models.Model):
     payer_account_id = fields.EntityIdField(domain="entity_id", null=True)
     valid_start_timestamp = fields.NanosTimestampField(domain="nanos_timestamp", null=True)
     topic_id = fields.EntityIdField()
-    initial_transaction_id = fields.BytesField(null=True)
+    initial_transaction_id = fields.MessageField("TransactionID", null=True)
 
     class Meta:
         db_table = "topic_message"

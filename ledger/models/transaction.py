@@ -23,7 +23,7 @@ class Transaction(PartitionableTable, models.Model):
     result = fields.TransactionResultField()
     payer_account_id = fields.EntityIdField(domain="entity_id")
     valid_start_ns = fields.NanosTimestampField()
-    valid_duration_seconds = fields.NumberField(null=True)
+    valid_duration_seconds = fields.SecondsField(null=True)
     node_account_id = fields.EntityIdField(domain="entity_id", null=True)
     entity_id = fields.EntityIdField(domain="entity_id", null=True)
     initial_balance = fields.TinybarField(null=True, db_default=0)
@@ -40,7 +40,7 @@ class Transaction(PartitionableTable, models.Model):
     nft_transfer = models.JSONField(null=True)
     itemized_transfer = models.JSONField(null=True)
     transaction_record_bytes = fields.BytesField(null=True)
-    max_custom_fees = ArrayField(fields.BytesField(), null=True)
+    max_custom_fees = ArrayField(fields.MessageField("CustomFeeLimit"), null=True)
     batch_key = fields.KeyField(null=True)
     inner_transactions = fields.InnerTransactionsField(models.BigIntegerField(), null=True)
     high_volume = models.BooleanField(db_default=False)
@@ -87,6 +87,9 @@ class TransactionHash(KeylessTable, HashPartitions, models.Model):
         ]
 
 
+SIGNATURE_TYPES = {2: "CONTRACT", 3: "ED25519", 4: "RSA_3072", 5: "ECDSA_384", 6: "ECDSA_SECP256K1"}
+
+
 class TransactionSignature(KeylessTable, models.Model):
     """One signature collected by a schedule. Written by SCHEDULECREATE and SCHEDULESIGN."""
 
@@ -95,7 +98,7 @@ class TransactionSignature(KeylessTable, models.Model):
     public_key_prefix = fields.BytesField()
     entity_id = fields.EntityIdField(null=True)
     signature = fields.BytesField()
-    type = models.SmallIntegerField(null=True)
+    type = fields.named(models.SmallIntegerField(null=True), SIGNATURE_TYPES)
 
     class Meta:
         db_table = "transaction_signature"

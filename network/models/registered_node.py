@@ -37,7 +37,9 @@ class RegisteredNode(models.Model):
     description = models.CharField(max_length=100, null=True)
     service_endpoints = models.JSONField(null=True)
     timestamp_range = fields.ValidityField()
-    type = ArrayField(models.SmallIntegerField(), db_default=[])
+    type = ArrayField(
+        fields.named(models.SmallIntegerField(), {kind.value: kind.name for kind in Kind}), db_default=[]
+    )
     registered_node_id = fields.IdentifierField(primary_key=True)
 
     class Meta:

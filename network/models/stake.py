@@ -16,7 +16,7 @@ class NetworkStake(models.Model):
     node_reward_fee_numerator = fields.NumberField()
     stake_total = fields.TinybarField()
     staking_period = fields.NanosTimestampField()
-    staking_period_duration = fields.NumberField()
+    staking_period_duration = fields.MinutesField()
     staking_periods_stored = fields.NumberField()
     staking_reward_fee_denominator = fields.NumberField()
     staking_reward_fee_numerator = fields.NumberField()

@@ -19,9 +19,7 @@ from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import reject_ne
 from mirror.core.values.json_types import EntityId, Int64, Timestamp, page_type
-
-_FREEZE_STATUS = dict(enumerate(("NOT_APPLICABLE", "FROZEN", "UNFROZEN")))
-_KYC_STATUS = dict(enumerate(("NOT_APPLICABLE", "GRANTED", "REVOKED")))
+from tokens.models.token import FREEZE_STATUS, KYC_STATUS
 
 
 # PARAMETERS
@@ -98,7 +96,7 @@ RELATIONSHIP = Record(
     decimals="t.decimals",
     freeze_status="coalesce(a.freeze_status, t.freeze_status)",
     kyc_status="coalesce(a.kyc_status, t.kyc_status)",
-    written={"freeze_status": _FREEZE_STATUS.get, "kyc_status": _KYC_STATUS.get},
+    written={"freeze_status": FREEZE_STATUS.get, "kyc_status": KYC_STATUS.get},
 )
 
 

@@ -19,7 +19,7 @@ class TokenAirdrop(KeylessTable, models.Model):
 
     merge = MergeRule(key=("sender_account_id", "receiver_account_id", "token_id", "serial_number"))
 
-    amount = fields.NumberField(null=True)
+    amount = fields.TokenAmountField(null=True)
     receiver_account_id = fields.EntityIdField()
     sender_account_id = fields.EntityIdField()
     serial_number = fields.NumberField()

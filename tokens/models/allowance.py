@@ -18,13 +18,13 @@ class TokenAllowance(models.Model):
         key=("owner", "spender", "token_id"), added=frozenset({"amount"}), replaced=frozenset({"amount"})
     )
 
-    amount_granted = fields.NumberField()
+    amount_granted = fields.TokenAmountField()
     owner = fields.EntityIdField()
     payer_account_id = fields.EntityIdField()
     spender = fields.EntityIdField()
     timestamp_range = fields.ValidityField()
     token_id = fields.TokenIdField()
-    amount = fields.NumberField(db_default=0)
+    amount = fields.TokenAmountField(db_default=0)
     pk = models.CompositePrimaryKey("owner", "spender", "token_id")
 
     class Meta:

@@ -19,7 +19,7 @@ class TokenBalance(MonthlyPartitions, models.Model):
     pk = models.CompositePrimaryKey("account_id", "token_id", "consensus_timestamp")
     consensus_timestamp = fields.SnapshotTimestampField()
     account_id = fields.EntityIdField(domain="entity_id")
-    balance = fields.NumberField()
+    balance = fields.TokenAmountField()
     token_id = fields.TokenIdField(domain="entity_id")
 
     class Meta:

@@ -9,6 +9,7 @@ from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
 from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
+from tokens.models.token import FREEZE_STATUS, KYC_STATUS
 
 _BALANCE = saturating_sum("coalesce(e.balance, 0)", "coalesce(s.balance, 0)")
 
@@ -62,11 +63,11 @@ class TokenAccount(models.Model):
     associated = models.BooleanField(db_default=False)
     automatic_association = models.BooleanField(null=True)
     created_timestamp = fields.ConsensusTimestampField(null=True)
-    freeze_status = models.SmallIntegerField(null=True)
-    kyc_status = models.SmallIntegerField(null=True)
+    freeze_status = fields.named(models.SmallIntegerField(null=True), FREEZE_STATUS)
+    kyc_status = fields.named(models.SmallIntegerField(null=True), KYC_STATUS)
     timestamp_range = fields.ValidityField()
     token_id = fields.TokenIdField()
-    balance = fields.NumberField(db_default=0)
+    balance = fields.TokenAmountField(db_default=0)
     balance_timestamp = fields.ConsensusTimestampField(null=True)
     pk = models.CompositePrimaryKey("account_id", "token_id")
 

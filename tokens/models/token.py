@@ -11,6 +11,9 @@ from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, Token
 from mirror.core.db.schema.indexes import GinIndex, Index
 from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
 
+FREEZE_STATUS = dict(enumerate(("NOT_APPLICABLE", "FROZEN", "UNFROZEN")))
+KYC_STATUS = dict(enumerate(("NOT_APPLICABLE", "GRANTED", "REVOKED")))
+
 _SUPPLY = saturating_sum("e.total_supply", "s.total_supply")
 
 
@@ -59,15 +62,15 @@ class Token(models.Model):
     decimals = fields.NumberField()
     freeze_default = models.BooleanField(db_default=False)
     freeze_key = fields.KeyField(null=True)
-    initial_supply = fields.NumberField()
+    initial_supply = fields.TokenAmountField()
     kyc_key = fields.KeyField(null=True)
     name = models.CharField(max_length=100)
     supply_key = fields.KeyField(null=True)
     symbol = models.CharField(max_length=100)
-    total_supply = fields.NumberField(db_default=0)
+    total_supply = fields.TokenAmountField(db_default=0)
     treasury_account_id = fields.EntityIdField(domain="entity_id")
     wipe_key = fields.KeyField(null=True)
-    max_supply = fields.NumberField(db_default=9223372036854775807)
+    max_supply = fields.named(fields.TokenAmountField(db_default=9223372036854775807), {0: "infinite"})
     supply_type = fields.EnumField(
         "token_supply_type", choices=TokenSupplyType, db_default=TokenSupplyType.INFINITE
     )
@@ -78,8 +81,8 @@ class Token(models.Model):
         "token_pause_status", choices=TokenPauseStatus, db_default=TokenPauseStatus.NOT_APPLICABLE
     )
     timestamp_range = fields.ValidityField()
-    freeze_status = models.SmallIntegerField()
-    kyc_status = models.SmallIntegerField()
+    freeze_status = fields.named(models.SmallIntegerField(), FREEZE_STATUS)
+    kyc_status = fields.named(models.SmallIntegerField(), KYC_STATUS)
     metadata = fields.TextBytesField(null=True)
     metadata_key = fields.KeyField(null=True)
     token_id = fields.TokenIdField(domain="entity_id", primary_key=True)

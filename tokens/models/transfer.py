@@ -20,7 +20,7 @@ class TokenTransfer(KeylessTable, PartitionableTable, models.Model):
     token_id = fields.TokenIdField(domain="entity_id")
     account_id = fields.EntityIdField(domain="entity_id")
     consensus_timestamp = fields.ConsensusTimestampField()
-    amount = fields.NumberField(domain="hbar_tinybars")
+    amount = fields.TokenAmountField(domain="hbar_tinybars")
     payer_account_id = fields.EntityIdField()
     is_approval = models.BooleanField(null=True)
 
@@ -47,7 +47,7 @@ class AssessedCustomFee(KeylessTable, PartitionableTable, models.Model):
     """
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "collector_account_id", "amount")
-    amount = fields.NumberField()
+    amount = fields.TokenAmountField()
     collector_account_id = fields.EntityIdField()
     consensus_timestamp = fields.ConsensusTimestampField()
     token_id = fields.TokenIdField(null=True)

@@ -49,7 +49,7 @@ def _cell(field: Any, sortable: bool, links_to_row: bool) -> Cell:
     kind = columns.kind(field)
 
     def show(row: models.Model) -> str:
-        value = field.value_from_object(row)
-        return kind.html(value, False) if links_to_row else link_html(kind, value, False)
+        value, own_kind = field.value_from_object(row), kind.of(row)
+        return own_kind.html(value, False) if links_to_row else link_html(own_kind, value, False)
 
     return Cell(field.name, columns.label(field), show, links_to_row=links_to_row, sortable=sortable)

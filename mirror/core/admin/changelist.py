@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from mirror.core.admin import columns, estimates, export
+from mirror.core.admin.kinds.amounts import read_units
 
 # Skipping rows costs as much as reading them.
 LAST_PAGE = 200
@@ -68,6 +69,7 @@ class RowList:
         self.has_next, self.at_last_page = len(rows) > size, self.page_num == LAST_PAGE
         self.total = self._total(page, len(rows))
         self.result_list = rows[:size]
+        read_units(self.result_list, columns.kinds(self.model_admin.model, self.model_admin.list_display))
 
     def _total(self, page: QuerySet[Any], read: int) -> str:
         """Return how many rows there are, in words: exactly if the first page has all of them."""

@@ -10,8 +10,21 @@ from django.db import models
 from django.db.models import F, Field
 from django.db.models.expressions import OrderBy
 
+from mirror.core.admin.kinds.amounts import CustomFees, Length, Named, TokenAmount
 from mirror.core.admin.kinds.base import ArrayKind, Boolean, Choice, Json, Kind, Text
-from mirror.core.admin.kinds.bytes import Alias, AmountBytes, Hash, Hex, HexText, Key, TextBytes
+from mirror.core.admin.kinds.bytes import (
+    Alias,
+    AmountBytes,
+    ErrorText,
+    Hash,
+    Hex,
+    HexText,
+    Key,
+    Message,
+    Output,
+    TextBytes,
+    Word,
+)
 from mirror.core.admin.kinds.numbers import Code, Entity, EnumKind, Hbar, InnerTransactions, Number, Result
 from mirror.core.admin.kinds.times import DateTime, Day, Milliseconds, RangeKind, Time
 from mirror.core.db.schema import fields, indexes
@@ -23,6 +36,9 @@ TIME, OF_BLOCK = Time(), Time("ledger_recordfile")
 
 _KINDS: dict[Any, Kind] = {
     fields.NumberField: NUMBER,
+    fields.TokenAmountField: TokenAmount(),
+    fields.SecondsField: Length("seconds", 1),
+    fields.MinutesField: Length("minutes", 60),
     fields.TinybarField: Hbar(),
     fields.EntityIdField: ENTITY,
     fields.TokenIdField: TOKEN,
@@ -41,8 +57,12 @@ _KINDS: dict[Any, Kind] = {
     fields.HashField: Hash(),
     fields.AmountBytesField: AmountBytes(),
     fields.KeyField: Key(),
+    fields.WordField: Word(),
+    fields.OutputField: Output(),
+    fields.ErrorTextField: ErrorText(),
     fields.AliasField: Alias(),
     fields.TextBytesField: TextBytes(),
+    fields.CustomFeesField: CustomFees(),
     fields.NanosTimestampRangeField: RangeKind(TIME),
     fields.ValidityField: RangeKind(Time("ledger_transaction")),
     fields.InnerTransactionsField: InnerTransactions(),
@@ -61,6 +81,13 @@ _ACRONYMS = frozenset({"evm", "hapi", "ip", "kyc", "nft", "utc"})
 
 @cache
 def kind(field: "Field[Any, Any]") -> Kind:
+    names = getattr(field, "value_names", None)
+    return Named(_kind(field), names) if names else _kind(field)
+
+
+def _kind(field: "Field[Any, Any]") -> Kind:
+    if isinstance(field, fields.MessageField):
+        return Message(field.message)
     if isinstance(field, fields.EnumField):
         return Choice(tuple(value for value, _ in field.choices or ()))
     if type(field) is ArrayField:
@@ -75,6 +102,12 @@ def label(field: "Field[Any, Any]") -> str:
         words.pop()
     text = " ".join(word.upper() if word in _ACRONYMS else word for word in words)
     return text[0].upper() + text[1:]
+
+
+def kinds(model: type[models.Model], names: Sequence[str] = ()) -> dict[str, Kind]:
+    """Return the kinds of these columns, or of all."""
+    of_table = (field for field in model._meta.concrete_fields if field.column)
+    return {field.name: kind(field) for field in of_table if not names or field.name in names}
 
 
 def kind_of(model: type[models.Model], column: str) -> Kind:

@@ -27,6 +27,7 @@ from mirror.core.admin.addresses import NoSuchKey, key_condition, list_url
 from mirror.core.admin.cells import Cell, cells
 from mirror.core.admin.changelist import RowList
 from mirror.core.admin.filters import ColumnFilter, conditions
+from mirror.core.admin.kinds.amounts import read_units
 from mirror.core.admin.kinds.base import Choice, link_html
 from mirror.core.admin.kinds.numbers import EnumKind
 from mirror.core.admin.related import Related, Section, section
@@ -92,7 +93,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def read_columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display)))
+        counted = [name for name, kind in columns.kinds(self.model).items() if kind.counts_tokens]
+        # An amount needs its token.
+        tokens = ["token_id"] if {*counted} & {*self.list_display} and hasattr(self.model, "token_id") else ()
+        return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display, *tokens)))
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -214,6 +218,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     ) -> TemplateResponse:
         """Show the page of a row: its facts, its columns, which columns are null, and related rows."""
         row = self.get_object(request, object_id)
+        read_units([row], columns.kinds(self.model))
         title = self.row_title(row)
         context = {
             "crumbs": [*self.breadcrumbs, (self.label, list_url(self.model))],
@@ -225,7 +230,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
         missing = []
         for field in self._fields:
-            value, kind = field.value_from_object(row), columns.kind(field)
+            value, kind = field.value_from_object(row), columns.kind(field).of(row)
             if value is None:
                 missing.append(columns.label(field))
                 continue

@@ -12,6 +12,7 @@ from django.db import models
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import list_url
 from mirror.core.admin.filters import matching
+from mirror.core.admin.kinds.amounts import read_units
 from mirror.core.admin.kinds.base import InvalidText
 
 Where = dict[str, str]
@@ -81,6 +82,7 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     rows = list(queryset[: related.limit + 1])
     if not rows:
         return None
+    read_units(rows, columns.kinds(related.model, page.list_display))
     # All these rows have the same values in the columns of `where`, which the page shows already.
     cells = [cell for cell in page.cells if cell.links_to_row or cell.__name__ not in where]
     return Section(

@@ -31,6 +31,8 @@ _FIELDS = {
         *("call_data", "access_list", "authorization_list", "recovery_id", "r", "s"),
     ),
 }
+# Selectors of Error(string) and Panic(uint256).
+_ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")
 _LISTS = {"access_list", "authorization_list"}
 _ACCESS_FIELDS = ("address", "storage_keys")
 _AUTHORIZATION_FIELDS = ("chain_id", "address", "nonce", "y_parity", "r", "s")
@@ -292,3 +294,25 @@ def _long(field: str, payload: bytes) -> int:
     """Return the signed number that has the bits of an unsigned one of up to 64 bits."""
     _number(field, payload, _MAX_LONG_BYTES)
     return int.from_bytes(payload.rjust(_MAX_LONG_BYTES, b"\0"), "big", signed=True)
+
+
+def error_text(output: bytes) -> str | None:
+    """Return the error that code reverted with as text; None if the output has not the form of one.
+
+    Errors have a selector and words: Error(string), Panic(uint256), or one of the contract's own.
+    """
+    if len(output) % 32 != 4:
+        return output.decode() if output and output.isascii() and output.decode().isprintable() else None
+    selector, arguments = output[:4], output[4:]
+    if selector == _ERROR:
+        from eth_abi.abi import decode
+        from eth_abi.exceptions import DecodingError
+
+        try:
+            return str(decode(["string"], arguments)[0])
+        except (DecodingError, UnicodeDecodeError):
+            return None
+    if selector == _PANIC:
+        return f"Panic(0x{int.from_bytes(arguments, 'big'):x})"
+    words = ", ".join(f"0x{arguments[start : start + 32].hex()}" for start in range(0, len(arguments), 32))
+    return f"Error 0x{selector.hex()}({words})"

@@ -29,6 +29,15 @@ class Kind:
     example = ""
     typed = ""
     """A shorter example, for a field of its own."""
+    counts_tokens = False
+    """Whether the values are amounts of tokens, whose decimals are read (`kinds.amounts`)."""
+
+    def of(self, row: Any) -> "Kind":
+        """Return the kind of this row's value."""
+        return self
+
+    def token_ids(self, row: Any, column: str) -> Iterable[int]:
+        return ()
 
     def text(self, value: Any) -> str:
         return str(value)

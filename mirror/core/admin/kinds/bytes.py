@@ -4,8 +4,9 @@ import re
 
 from django.utils.html import format_html
 
-from mirror.core.admin.kinds.base import LONG, SHORT, InvalidText, Kind, Lookup, truncate
-from mirror.core.values import alias, hexadecimal, keys
+from mirror.core.admin.kinds.base import LONG, SHORT, InvalidText, Json, Kind, Lookup, Text, truncate
+from mirror.core.values import alias, ethereum, hexadecimal, keys
+from mirror.core.values.hapi import messages, plain
 
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 
@@ -71,6 +72,57 @@ class Hash(Hex):
         return format_html("{}{}", super().html(value, full), base64)
 
 
+class Word(Hex):
+    """A word of the EVM: 32 bytes, which are stored without the zeros that they begin with."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        word = bytes(value).rjust(32, b"\0").hex()
+        shown = word if full else f"{word[:8]}…{word[-16:]}"
+        return format_html('<code title="0x{}">0x{}</code>', word, shown)
+
+    def lookup(self, text: str) -> Lookup:
+        value = super().lookup(text)["exact"]
+        short = value.lstrip(b"\0")
+        return {"in": list(dict.fromkeys((value, short, short or b"\0", value.rjust(32, b"\0"))))}
+
+
+class Output(Hex):
+    """Output of a call, or what it reverted with; errors as their text."""
+
+    def html(self, value: bytes, full: bool) -> str:
+        error = ethereum.error_text(bytes(value))
+        if error is None:
+            return super().html(value, full)
+        shown = truncate(error, LONG if full else 60)
+        hex_html = super().html(value, full) if full else ""
+        return format_html('<span class="text">{}</span>{}', shown, hex_html)
+
+
+class ErrorText(Text):
+    """The name of an error, or in hex what code reverted with."""
+
+    def html(self, value: str, full: bool) -> str:
+        try:
+            data = hexadecimal.parse(value) if value.startswith("0x") else b""
+        except hexadecimal.InvalidHex:
+            data = b""
+        return _OUTPUT.html(data, full) if data else super().html(value, full)
+
+
+class Message(Hex):
+    """A serialized protobuf message; hex where it can't be read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def html(self, value: bytes, full: bool) -> str:
+        try:
+            fields = plain.fields(self._name, bytes(value))
+        except messages.DecodeError:
+            return super().html(value, full)
+        return _JSON.html(fields, full)
+
+
 class TextBytes(Hex):
     """Bytes that should be text: shown as text if they are."""
 
@@ -120,3 +172,6 @@ def _readable(value: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if _PRINTABLE.fullmatch(text) else None
+
+
+_OUTPUT, _JSON = Output(), Json()

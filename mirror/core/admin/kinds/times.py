@@ -93,7 +93,7 @@ class Day(Code):
 
     def html(self, value: int, full: bool) -> str:
         if value < 0:
-            return str(value)
+            return "none"
         return format_html("{}<small>day {}</small>", utc(value * timestamp.NANOS_PER_DAY)[:10], value)
 
 

@@ -6,7 +6,8 @@ type of the column, so there a field goes by the name of a class that has no oth
 bytes for bytea. Ranges read as `psycopg.types.range.Range`.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from django.contrib.postgres.fields import ArrayField, BigIntegerRangeField
 from django.core.exceptions import ValidationError
@@ -14,6 +15,15 @@ from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 # Django's fields take their type arguments from the type checker only, so a base can't be given any.
+
+AnyField = TypeVar("AnyField", bound="models.Field[Any, Any]")
+
+
+def named(field: AnyField, names: Mapping[int, str]) -> AnyField:
+    """Return a field some of whose numbers have a name, such as 0 for infinite: the admin shows it."""
+    field.value_names = names  # type: ignore[attr-defined]
+    return field
+
 
 # WHOLE NUMBERS
 
@@ -36,7 +46,19 @@ class Int8Field(models.BigIntegerField):  # type: ignore[type-arg]
 
 
 class NumberField(Int8Field):
-    """How many, how much of a token, or how long: no identifier."""
+    """How many, how much or how long: no identifier."""
+
+
+class TokenAmountField(NumberField):
+    """An amount in the smallest unit of the token in the column `token_id`, without one in tinybars."""
+
+
+class SecondsField(NumberField):
+    """A length of time in seconds."""
+
+
+class MinutesField(NumberField):
+    """A length of time in minutes."""
 
 
 class IdentifierField(Int8Field):
@@ -171,11 +193,39 @@ class AliasField(BytesField):
     """An account's alias (`mirror.core.values.alias`)."""
 
 
+class WordField(BytesField):
+    """A word of the EVM, such as a topic or a slot: 32 bytes, without the zeros that it begins with."""
+
+
+class OutputField(BytesField):
+    """What code returned or reverted with: an error if it begins with a selector."""
+
+
+class ErrorTextField(_Meaning, models.TextField):  # type: ignore[type-arg]
+    """The name of an error, or in hex what code reverted with."""
+
+    migrated_as = "django.db.models.TextField"
+
+
+class MessageField(BytesField):
+    """A serialized protobuf message of the network: `message` names its class."""
+
+    def __init__(self, message: str = "", **options: Any) -> None:
+        self.message = message
+        super().__init__(**options)
+
+
 class TextBytesField(BytesField):
     """Bytes that people usually mean as text, such as a memo; they need not be valid UTF-8."""
 
 
-# RANGES AND ARRAYS
+# JSON, RANGES AND ARRAYS
+
+
+class CustomFeesField(_Meaning, models.JSONField):
+    """A list of custom fees (`mirror.core.values.hapi.custom_fees`) of the entity in `entity_id`."""
+
+    migrated_as = "django.db.models.JSONField"
 
 
 class NanosTimestampRangeField(_Meaning, BigIntegerRangeField):

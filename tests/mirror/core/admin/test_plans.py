@@ -56,7 +56,8 @@ def test_an_index_delivers_the_order_of_every_list(model: Any, pages: Client) ->
         pages.get(f"/admin/{model._meta.app_label}/{model._meta.model_name}/")
 
     _discourage("seqscan", "sort", "bitmapscan")
-    (plan,) = plans(queries, model._meta.db_table)
+    # A list of tokens reads the units of its amounts besides, by the primary key.
+    plan, *_ = plans(queries, model._meta.db_table)
     # A table this small is sorted in full only if no index has its order.
     assert "->  Sort" not in plan, plan
 
