@@ -1,6 +1,6 @@
 """The pages of tokens, NFTs, who holds and who may spend them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from django.contrib import admin
 from django.db.models import BooleanField, Q
@@ -15,9 +15,9 @@ from ledger.models import (
     StakingRewardTransfer,
     Transaction,
 )
-from mirror.core.admin.filters import conditions
+from mirror.core.admin.filters import ColumnFilter, conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
-from mirror.core.admin.related import Related, add_related, join_on
+from mirror.core.admin.related import Related, Where, add_related, join_on
 from mirror.core.admin.tables import Table, register_tables
 from tokens.models import (
     AssessedCustomFee,
@@ -34,7 +34,7 @@ from tokens.models import (
     TokenTransfer,
 )
 
-_MIN_LETTERS = 3
+_MIN_LETTERS, _MIN_SYMBOL = 3, 2
 
 
 @admin.register(Token)
@@ -52,12 +52,14 @@ class TokenAdmin(ReadOnlyAdmin):
     def global_search(self, text: str) -> Iterable[Q]:
         yield from conditions(Token, ("token_id",), text)
         if "\0" not in text:
-            # Index: token__symbol (symbol, token_id).
-            yield Q(symbol__in={text, text.upper(), text.lower()})
+            yield _symbols(text)
         yield from self._tokens_by_name(text)
 
     def row_summary(self, row: Token) -> str:
         return f"Token {row.name} ({row.symbol})"
+
+    def row_title(self, row: Token) -> str:
+        return f"{row.symbol} ({super().row_title(row)})"
 
     def search(self, text: str) -> Iterable[Q]:
         yield from super().search(text)
@@ -70,6 +72,53 @@ class TokenAdmin(ReadOnlyAdmin):
             yield Q(RawSQL("token.name ilike %s", (f"%{escaped}%",), output_field=BooleanField()))
 
 
+def _symbols(text: str) -> Q:
+    """Return the condition that finds symbols, from two letters on by their beginning."""
+    # Index: token__symbol (symbol, token_id).
+    forms = {text, text.upper(), text.lower()}
+    if len(text) < _MIN_SYMBOL:
+        return Q(symbol__in=forms)
+    condition = Q()
+    for form in forms:
+        # A range, as LIKE can't use the index; the last character of Unicode comes after all others.
+        condition |= Q(symbol__gte=form, symbol__lt=f"{form}\U0010ffff", symbol__startswith=form)
+    return condition
+
+
+@admin.register(Nft)
+class NftAdmin(ReadOnlyAdmin):
+    label, singular = "NFTs", "NFT"
+    list_display = (
+        "token_id", "serial_number", "account_id", "metadata", "created_timestamp", "deleted", "spender",
+    )  # fmt: skip
+    extra_search = "token/serial (0.0.1234/5)"
+    related = (Related(NftHistory, join_on("token_id", "serial_number"), "Earlier versions"),)
+
+    def other_conditions(self, text: str) -> Iterable[Q]:
+        token, slash, serial = text.partition("/")
+        if slash:
+            for condition in conditions(Nft, ("token_id",), token.strip()):
+                for serial_condition in conditions(Nft, ("serial_number",), serial.strip()):
+                    # Index: the primary key (token_id, serial_number).
+                    yield condition & serial_condition
+
+
+class AirdropStateFilter(ColumnFilter):
+    """The filter by the state of an airdrop, beside the sender or the receiver."""
+
+    finds_alone = False
+
+
+@admin.register(TokenAirdrop)
+class TokenAirdropAdmin(ReadOnlyAdmin):
+    extra_filters = {"state": AirdropStateFilter}
+
+
+def _airdrops(column: str, **state: str) -> Callable[[Entity], Where | None]:
+    where = this_entity(column, *HOLDERS)
+    return lambda row: {**own, **state} if (own := where(row)) else None
+
+
 register_tables(
     "tokens",
     {
@@ -80,12 +129,6 @@ register_tables(
             history="Earlier versions",
         ),
         TokenAccountHistory: Table("account_id token_id timestamp_range balance associated"),
-        Nft: Table(
-            "token_id serial_number account_id metadata created_timestamp deleted spender",
-            "NFTs",
-            "NFT",
-            history="Earlier versions",
-        ),
         NftHistory: Table("token_id serial_number timestamp_range account_id spender deleted"),
         TokenTransfer: Table("consensus_timestamp token_id account_id amount payer_account_id is_approval"),
         NftAllowance: Table(label="NFT allowances", singular="NFT allowance", history="Earlier grants"),
@@ -115,7 +158,7 @@ add_related(
     Related(TokenAccount, this_entity("account_id", *HOLDERS), "Tokens it holds"),
     Related(TokenTransfer, this_entity("account_id", *HOLDERS), "Token transfers"),
     Related(Nft, this_entity("account_id", *HOLDERS), "NFTs it holds"),
-    Related(TokenAirdrop, this_entity("receiver_account_id", *HOLDERS), "Airdrops waiting for it"),
+    Related(TokenAirdrop, _airdrops("receiver_account_id", state="PENDING"), "Airdrops waiting for it"),
     Related(TokenAirdrop, this_entity("sender_account_id", *HOLDERS), "Airdrops it sent"),
     after=StakingRewardTransfer,
 )

@@ -43,7 +43,8 @@ class EntityAdmin(ReadOnlyAdmin):
     )
 
     def row_summary(self, row: tables.Entity) -> str:
-        return f"{(row.type or 'UNKNOWN').capitalize()} {row.memo}".strip()
+        memo = f", memo “{row.memo}”" if row.memo else ""
+        return f"{(row.type or 'UNKNOWN').capitalize()}{' (deleted)' if row.deleted else ''}{memo}"
 
     def other_conditions(self, text: str) -> Iterable[Q]:
         if address := _evm_address(text):

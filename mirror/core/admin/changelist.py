@@ -44,7 +44,11 @@ class RowList:
         for each in self.filters:
             rows = each.narrow(request, rows)
         rows = page.find(request, rows, self.query)
-        leading = (*columns.leading(page.model), *page.extra_filters)
+        if unknown := {*self.parameters} - {*page.filters, _PAGE, _ORDER, _SEARCH}:
+            messages.error(request, f"{page.label} can't be narrowed by {' or '.join(sorted(unknown))}.")
+            return rows.none()
+        alone = (name for name, cls in page.extra_filters.items() if cls.finds_alone)
+        leading = (*columns.leading(page.model), *alone)
         names = {each.name for each in self.filters if each.value}
         if names and not names & set(leading):
             messages.error(request, f"{page.label} can be narrowed by {' or '.join(leading)} only.")

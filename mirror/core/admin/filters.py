@@ -27,6 +27,8 @@ class ColumnFilter:
 
     choices: Sequence[str] = ()
     """The values that people choose from, if there are only a few."""
+    finds_alone = True
+    """Whether the filter needs no other one beside it."""
 
     def __init__(self, field: Any, value: str, *, is_input: bool) -> None:
         self.name, self.title, self.value = field.name, columns.label(field), value

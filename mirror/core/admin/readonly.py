@@ -19,6 +19,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
@@ -122,6 +123,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if form not in export.FORMS:
             raise Http404("There is no such form of export.")
         rows = RowList(self, request).queryset
+        if refused := " ".join(map(str, messages.get_messages(request))):
+            return HttpResponse(refused, status=400, content_type="text/plain")
         try:
             return export.response(rows, self.read_columns, form)
         except export.TooManyExports:
@@ -184,7 +187,11 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def facts(self, row: Any) -> Iterator[tuple[str, str]]:
         """Yield label and HTML of each line that comes before the columns on the page of a row."""
         if self.is_entity:
-            yield "Entity", link_html(columns.ENTITY, row.pk, True)
+            entities: Any = apps.get_model("ledger", "Entity")._default_manager
+            # Index: the primary key (id).
+            is_deleted = True in entities.filter(id=row.pk).values_list("deleted", flat=True)[:1]
+            link = link_html(columns.ENTITY, row.pk, True)
+            yield "Entity", format_html("{} (deleted)", link) if is_deleted else link
 
     def sections(self, row: Any) -> Iterator[Section | None]:
         for related in self.related:
@@ -225,7 +232,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             "lines": [*self.facts(row), *self._lines(row)],
             "sections": [section for section in self.sections(row) if section],
         }
-        return self._page(request, "row", title=f"{self.singular} {title}", row_title=title, **context)
+        deleted = " (deleted)" if getattr(row, "deleted", False) else ""
+        heading = f"{self.singular} {title}{deleted}"
+        return self._page(request, "row", title=heading, row_title=title, **context)
 
     def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
         missing = []

@@ -74,6 +74,7 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
             for table in app["models"]:
                 page = self._registry[table["model"]]
                 table["name"] = getattr(page, "label", table["name"])
+                table["current"] = request.path.startswith(table["admin_url"])
                 table["description"] = getattr(page, "description", "")
             app["models"].sort(key=lambda table: table["name"].lower())
         if app_label is None:
@@ -97,9 +98,12 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Search all tables: as a page, or as the lines of the search that opens over any page."""
         text = request.GET.get("s", "")[: global_search.MAX_CHARACTERS]
-        context = {"results": global_search.find(self, text), "text": text}
+        results = global_search.find(self, text)
+        context = {"results": results, "text": text}
         if "extended" in request.GET:
             return render(request, "unfold/helpers/command_results.html", context)
+        if len(results) == 1:
+            return HttpResponseRedirect(results[0].link)
         context = {**self.each_context(request), **context, "title": "Search"}
         return render(request, "mirror/admin/search.html", context)
 

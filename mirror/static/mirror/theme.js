@@ -6,3 +6,8 @@
   document.documentElement.classList.add(name);
   document.addEventListener("alpine:init", () => document.documentElement.classList.remove(name));
 })();
+
+// The menu is long: the current table is shown.
+addEventListener("DOMContentLoaded", () => {
+  document.querySelector(".menu details a[aria-current]")?.scrollIntoView({ block: "nearest" });
+});

@@ -9,6 +9,9 @@ from mirror.core.values import alias, ethereum, hexadecimal, keys
 from mirror.core.values.hapi import messages, plain
 
 _PRINTABLE = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+# What comes before the key in DER: of ED25519, and of ECDSA (secp256k1) in the two forms of the SDKs.
+_DER = "302a300506032b6570032100|302d300706052b8104000a032200|3036301006072a8648ce3d020106052b8104000a032200"
+_SHARD_AND_REALM = re.compile(r"^\d{1,4}\.\d{1,5}\.", re.ASCII)
 
 
 class Hex(Kind):
@@ -56,7 +59,7 @@ class HexText(Kind):
         return format_html("<code>{}</code>", value if full else truncate(value, SHORT))
 
     def lookup(self, text: str) -> Lookup:
-        match = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{6,})", text)
+        match = re.fullmatch(rf"(?:0x)?(?:{_DER})?([0-9a-f]{{6,}})", text, re.IGNORECASE)
         if match is None:
             raise InvalidText(text)
         start = match[1].lower()
@@ -150,7 +153,7 @@ class Alias(Hex):
 
     def lookup(self, text: str) -> Lookup:
         try:
-            return {"exact": alias.parse(text)}
+            return {"exact": alias.parse(_SHARD_AND_REALM.sub("", text))}
         except alias.InvalidAlias:
             return super().lookup(text)
 

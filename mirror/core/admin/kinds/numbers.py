@@ -13,6 +13,8 @@ from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import entity_id, transaction_id
 from mirror.core.values.hapi import result_codes
 
+# Of an entity id, as HIP-15 writes it.
+_CHECKSUM = re.compile(r"(?<=\d)-[a-z]{5}$")
 _TINYBARS = 100_000_000
 
 
@@ -69,7 +71,7 @@ class Entity(Kind):
 
     def lookup(self, text: str) -> Lookup:
         try:
-            return {"exact": entity_id.parse(text, *config.shard_and_realm())}
+            return {"exact": entity_id.parse(_CHECKSUM.sub("", text), *config.shard_and_realm())}
         except entity_id.InvalidEntityId:
             raise InvalidText(text) from None
 

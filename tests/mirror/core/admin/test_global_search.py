@@ -12,7 +12,7 @@ from contracts.models import ContractResult, ContractTransactionHash
 from ledger.models import Entity
 from tests.build import SECOND, START, Build
 from tests.mirror.core.admin.rows import row
-from tokens.models import Token
+from tokens.models import Nft, Token, TokenAirdrop
 
 pytestmark = pytest.mark.django_db
 
@@ -46,12 +46,23 @@ TEXTS = [
     ("Potato", TOKEN),
     ("ptt", TOKEN),
     (" 0.0.5005 ", TOKEN),
+    ("302d300706052b8104000a032200" + "cc" * 33, ENTITY),
+    ("0x3036301006072A8648CE3D020106052B8104000A032200" + "CC" * 33, ENTITY),
+    ("302a300506032b6570032100" + "dd" * 32, "/admin/ledger/entity/0.0.1236/"),
+    ("0.0.BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB", ENTITY),
+    ("0.0.1234-abcde", ENTITY),
+    ("pt", TOKEN),
+    ("PT", TOKEN),
+    ("0.0.5005/7", "/admin/tokens/nft/0.0.5005,7/"),
+    ("0.0.5005-abcde/7", "/admin/tokens/nft/0.0.5005,7/"),
     ("hbar transf", "/admin/ledger/cryptotransfer/"),
 ]
 
 
 def links(pages: Client, text: str, **more: str) -> list[Any]:
     answer = pages.get("/admin/search/", {"s": text, **more})
+    if answer.status_code == 302:
+        return [answer.headers["Location"]]
     assert answer.status_code == 200
     return [found.link for found in answer.context["results"]]
 
@@ -66,6 +77,8 @@ def things(build: Build) -> None:
     build.block(778, end=START + 9 * SECOND)
     row(Entity, id=1234, type="TOPIC", evm_address=b"\xaa" * 20, alias=ALIAS, public_key="cc" * 33)
     row(Entity, id=1235, type="FILE", evm_address=None, alias=None, public_key=None)
+    row(Entity, id=1236, type="FILE", evm_address=None, alias=None, public_key="dd" * 32)
+    row(Nft, token_id=5005, serial_number=7)
     row(Token, token_id=5005, name="Sweet Potato", symbol="PTT")
     row(Token, token_id=5006, name="5000 Carrots", symbol="CRT")
     row(ContractResult, consensus_timestamp=AT)
@@ -109,7 +122,8 @@ def test_more_rows_than_are_shown_are_a_link_to_their_list(build: Build, pages: 
 
 
 def test_names_are_shown_as_text(pages: Client) -> None:
-    row(Token, token_id=5005, name="<b>Bold</b>", symbol="BLD")
+    for token_id in (5005, 5006):
+        row(Token, token_id=token_id, name="<b>Bold</b>", symbol="BLD")
 
     for more in ({}, {"extended": "1"}):
         page = pages.get("/admin/search/", {"s": "BLD", **more}).content.decode()
@@ -119,3 +133,56 @@ def test_names_are_shown_as_text(pages: Client) -> None:
 
 def test_a_stranger_is_asked_to_sign_in() -> None:
     assert Client().get("/admin/search/", {"s": "0.0.2"}).status_code == 302
+
+
+def test_a_single_hit_opens_at_once(pages: Client) -> None:
+    row(Token, token_id=5005, name="Potato", symbol="PTT")
+
+    assert pages.get("/admin/search/", {"s": "ptt"}).headers["Location"] == TOKEN
+    assert pages.get("/admin/search/", {"s": "ptt", "extended": "1"}).status_code == 200
+
+
+def test_a_memo_is_not_shown_as_a_name_and_a_deleted_entity_is_marked(pages: Client) -> None:
+    row(Entity, id=1234, type="ACCOUNT", memo="USD Coin", deleted=True, evm_address=None, alias=None)
+
+    found = pages.get("/admin/search/", {"s": "0.0.1234", "extended": "1"}).context["results"]
+
+    assert [(match.title, match.description) for match in found] == [
+        ("0.0.1234", "Account (deleted), memo “USD Coin”")
+    ]
+    assert "Entity 0.0.1234 (deleted)" in pages.get(ENTITY).content.decode()
+
+
+def test_the_page_of_a_token_says_that_it_is_deleted(pages: Client) -> None:
+    row(Token, token_id=5005)
+    row(Entity, id=5005, type="TOKEN", deleted=True)
+
+    assert "0.0.5005</a> (deleted)" in pages.get(TOKEN).content.decode()
+
+
+def test_only_pending_airdrops_wait(pages: Client) -> None:
+    row(Entity, id=1234, type="ACCOUNT")
+    for number, state in enumerate(("PENDING", "CLAIMED", "CANCELLED")):
+        row(TokenAirdrop, receiver_account_id=1234, token_id=6000 + number, state=state)
+
+    waiting = (
+        pages.get(ENTITY).content.decode().partition("Airdrops waiting for it")[2].partition("</section>")[0]
+    )
+
+    assert "0.0.6000" in waiting and "0.0.6001" not in waiting and "0.0.6002" not in waiting
+    address = "/admin/tokens/tokenairdrop/"
+    narrowed = (
+        pages.get(address, {"receiver_account_id": "0.0.1234", "state": "PENDING"}).context["cl"].result_list
+    )
+    assert [airdrop.token_id for airdrop in narrowed] == [6000]
+    assert pages.get(address, {"state": "PENDING"}).context["cl"].result_list == []
+
+
+@pytest.mark.parametrize("path", ["/admin/tokens/token/", TOKEN], ids=["list", "row"])
+def test_the_menu_marks_the_current_table(path: str, pages: Client) -> None:
+    row(Token, token_id=5005)
+
+    page = pages.get(path).content.decode()
+
+    assert page.count('<a href="/admin/tokens/token/" aria-current="page">') == 2
+    assert page.count('aria-current="page"') == 2
