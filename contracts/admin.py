@@ -39,6 +39,7 @@ class ContractResultAdmin(ReadOnlyAdmin):
         "gas_limit",
         "error_message",
     )
+    api_path = "contracts/results?timestamp={}"
     extra_search = "transaction or Ethereum hash (32 bytes in hex)"
     related = (
         Related(EthereumTransaction, join_on("consensus_timestamp"), "Ethereum transaction"),
@@ -81,6 +82,7 @@ class EthereumTransactionAdmin(ReadOnlyAdmin):
     related = (Related(ContractResult, join_on("consensus_timestamp"), "Contract result"),)
 
     def facts(self, row: EthereumTransaction) -> Iterator[tuple[str, str]]:
+        yield from super().facts(row)
         weibars = f"weibars, {WEIBARS_PER_TINYBAR:,} of which are a tinybar"
         yield "Unit of prices and value", weibars if row.in_weibars else "tinybars, as an older release"
 
@@ -97,6 +99,7 @@ register_tables(
             ),
             global_search_fields=("id",),
             is_entity=True,
+            api_path="contracts/{}",
         ),
         ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
         ContractAction: Table(

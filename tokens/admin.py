@@ -39,7 +39,7 @@ _MIN_LETTERS, _MIN_SYMBOL = 3, 2
 
 @admin.register(Token)
 class TokenAdmin(ReadOnlyAdmin):
-    is_entity = True
+    is_entity, api_path = True, "tokens/{}"
     list_display = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
     extra_search = "part of a name"
     related = (
@@ -87,7 +87,7 @@ def _symbols(text: str) -> Q:
 
 @admin.register(Nft)
 class NftAdmin(ReadOnlyAdmin):
-    label, singular = "NFTs", "NFT"
+    label, singular, api_path = "NFTs", "NFT", "tokens/{}/nfts/{}"
     list_display = (
         "token_id", "serial_number", "account_id", "metadata", "created_timestamp", "deleted", "spender",
     )  # fmt: skip

@@ -9,12 +9,21 @@ from django.utils.html import format_html
 
 from ledger import models as tables
 from mirror.core.admin import columns
+from mirror.core.admin.addresses import api_link
 from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
 from mirror.core.admin.related import Related, Where
 from mirror.core.values import alias, entity_id, hexadecimal
 
 HOLDERS = ("ACCOUNT", "CONTRACT", "UNKNOWN")
 """The types of entities that may hold something."""
+
+_API_PATHS = {
+    "ACCOUNT": "accounts",
+    "CONTRACT": "contracts",
+    "SCHEDULE": "schedules",
+    "TOKEN": "tokens",
+    "TOPIC": "topics",
+}
 
 
 def this_entity(column: str, *types: str) -> Callable[[Any], Where | None]:
@@ -42,6 +51,9 @@ class EntityAdmin(ReadOnlyAdmin):
         Related(tables.EntityHistory, this_entity("id"), "Earlier versions"),
     )
 
+    def row_singular(self, row: tables.Entity) -> str:
+        return "Entity" if row.type in (None, "UNKNOWN") else str(row.type).capitalize()
+
     def row_summary(self, row: tables.Entity) -> str:
         memo = f", memo “{row.memo}”" if row.memo else ""
         return f"{(row.type or 'UNKNOWN').capitalize()}{' (deleted)' if row.deleted else ''}{memo}"
@@ -53,6 +65,8 @@ class EntityAdmin(ReadOnlyAdmin):
             yield Q(evm_address=address) if num is None else Q(id=num)
 
     def facts(self, row: tables.Entity) -> Iterator[tuple[str, str]]:
+        if path := _API_PATHS.get(row.type):
+            yield "In the API", api_link(f"{path}/{entity_id.text(row.id)}")
         yield "Long-zero address", format_html("<code>0x{}</code>", entity_id.long_zero(row.id).hex())
         derived = alias.evm_address(bytes(row.alias)) if row.alias else None
         if derived:

@@ -42,6 +42,7 @@ register_tables(
             related=(Related(tables.TransactionSignature, join_on(entity_id="schedule_id"), "Signatures"),),
             global_search_fields=("schedule_id",),
             is_entity=True,
+            api_path="schedules/{}",
         ),
         tables.TransactionSignature: Table("entity_id consensus_timestamp public_key_prefix type signature"),
         tables.Topic: Table(
@@ -53,6 +54,7 @@ register_tables(
             history="Earlier versions",
             global_search_fields=("id",),
             is_entity=True,
+            api_path="topics/{}",
         ),
         tables.TopicMessage: Table("topic_id sequence_number consensus_timestamp message payer_account_id"),
         tables.Prng: Table(label="Pseudorandom numbers", singular="Pseudorandom number of"),

@@ -95,6 +95,12 @@ def _kind(field: "Field[Any, Any]") -> Kind:
     return next(_KINDS[cls] for cls in type(field).__mro__ if cls in _KINDS)
 
 
+def rank(field: "Field[Any, Any]") -> int:
+    """Return the place of a column on the page of a row: what, who, when, how much, then others."""
+    groups = (EnumKind, Choice, Text, TextBytes), (Entity,), (Time, RangeKind, DateTime), (Hbar, TokenAmount)
+    return next((place for place, group in enumerate(groups) if isinstance(kind(field), group)), len(groups))
+
+
 def label(field: "Field[Any, Any]") -> str:
     """Return the heading of a column: its name in words; an entity id's omits the word id."""
     words = str(field.verbose_name).split()

@@ -24,17 +24,20 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from mirror.core.admin import columns, export
-from mirror.core.admin.addresses import NoSuchKey, key_condition, list_url
+from mirror.core.admin.addresses import NoSuchKey, api_link, key_condition, key_text, list_url
 from mirror.core.admin.cells import Cell, cells
 from mirror.core.admin.changelist import RowList
 from mirror.core.admin.filters import ColumnFilter, conditions
 from mirror.core.admin.kinds.amounts import read_units
 from mirror.core.admin.kinds.base import Choice, link_html
+from mirror.core.admin.kinds.bytes import Hex
 from mirror.core.admin.kinds.numbers import EnumKind
 from mirror.core.admin.related import Related, Section, section
-from mirror.core.db.schema.fields import BytesField
+from mirror.core.db.schema.fields import BytesField, ConsensusTimestampField
 
 _COLUMNS_OF_A_LIST = 8
+# Longer ones are folded on the page of a row.
+_RAW_BYTES = 32
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -63,6 +66,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     extra_filters: Mapping[str, type[ColumnFilter]] = {}
     """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
+    api_path = ""
+    """The path of a row in the API, with `{}` for each column of the key."""
     is_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
 
@@ -192,10 +197,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             is_deleted = True in entities.filter(id=row.pk).values_list("deleted", flat=True)[:1]
             link = link_html(columns.ENTITY, row.pk, True)
             yield "Entity", format_html("{} (deleted)", link) if is_deleted else link
+        if isinstance(self.opts.pk, ConsensusTimestampField) and self.opts.model_name != "transaction":
+            yield "Transaction", link_html(columns.kind(self.opts.pk), row.pk, True)
+        if self.api_path:
+            yield "In the API", api_link(self.api_path.format(*key_text(row).split(",")))
 
     def sections(self, row: Any) -> Iterator[Section | None]:
         for related in self.related:
             yield section(related, row, self.admin_site)
+
+    def row_singular(self, row: Any) -> str:
+        return self.singular
 
     def row_title(self, row: Any) -> str:
         return " · ".join(
@@ -227,26 +239,32 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         row = self.get_object(request, object_id)
         read_units([row], columns.kinds(self.model))
         title = self.row_title(row)
+        lines, raw = self._lines(row)
         context = {
             "crumbs": [*self.breadcrumbs, (self.label, list_url(self.model))],
-            "lines": [*self.facts(row), *self._lines(row)],
+            "lines": [*self.facts(row), *lines],
+            "raw": raw,
             "sections": [section for section in self.sections(row) if section],
         }
         deleted = " (deleted)" if getattr(row, "deleted", False) else ""
-        heading = f"{self.singular} {title}{deleted}"
+        heading = f"{self.row_singular(row)} {title}{deleted}"
         return self._page(request, "row", title=heading, row_title=title, **context)
 
-    def _lines(self, row: models.Model) -> Iterator[tuple[str, str]]:
-        missing = []
-        for field in self._fields:
+    def _lines(self, row: models.Model) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return the columns: what, who, when, how much, then others; and those that are raw bytes."""
+        lines, raw, missing = [], [], []
+        key = self.opts.pk_fields
+        for field in sorted(self._fields, key=lambda field: -1 if field in key else columns.rank(field)):
             value, kind = field.value_from_object(row), columns.kind(field).of(row)
             if value is None:
                 missing.append(columns.label(field))
                 continue
             shown = kind.html(value, True) if field is self.opts.pk else link_html(kind, value, True)
-            yield columns.label(field), shown
+            is_raw = type(kind) is Hex and len(value) > _RAW_BYTES
+            (raw if is_raw else lines).append((columns.label(field), shown))
         if missing:
-            yield "Not given", ", ".join(missing)
+            lines.append(("Not given", ", ".join(missing)))
+        return lines, raw
 
     @property
     def breadcrumbs(self) -> list[tuple[str, str]]:

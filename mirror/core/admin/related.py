@@ -73,7 +73,11 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
     if where is None:
         return None
     page: Any = site.get_model_admin(related.model)
-    queryset = related.model._default_manager.order_by(*page.ordering).only(*page.read_columns)
+    ordering = page.ordering
+    if "consensus_timestamp" in where:
+        # What happened in one transaction is shown in its order.
+        ordering = [name.removeprefix("-") for name in ordering]
+    queryset = related.model._default_manager.order_by(*ordering).only(*page.read_columns)
     try:
         for column, text in where.items():
             queryset = queryset.filter(matching(column, columns.kind_of(related.model, column), text))

@@ -23,6 +23,7 @@ class Table(NamedTuple):
     """The title of the section of earlier versions."""
     global_search_fields: Sequence[str] = ()
     is_entity: bool = False
+    api_path: str = ""
 
 
 def register_tables(app_label: str, tables: Mapping[type[models.Model], Table]) -> None:
@@ -49,6 +50,7 @@ def _page(model: type[models.Model], table: Table) -> Any:
         "related": related,
         "global_search_fields": table.global_search_fields,
         "is_entity": table.is_entity,
+        "api_path": table.api_path,
     }
     return type(f"{model.__name__}Admin", (base,), attributes)
 

@@ -150,7 +150,7 @@ def test_a_memo_is_not_shown_as_a_name_and_a_deleted_entity_is_marked(pages: Cli
     assert [(match.title, match.description) for match in found] == [
         ("0.0.1234", "Account (deleted), memo “USD Coin”")
     ]
-    assert "Entity 0.0.1234 (deleted)" in pages.get(ENTITY).content.decode()
+    assert "Account 0.0.1234 (deleted)" in pages.get(ENTITY).content.decode()
 
 
 def test_the_page_of_a_token_says_that_it_is_deleted(pages: Client) -> None:

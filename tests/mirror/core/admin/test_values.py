@@ -10,7 +10,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from eth_abi.abi import encode
 
-from contracts.models import ContractAction, ContractLog, ContractResult, ContractState, EthereumTransaction
+from contracts.models import (
+    Contract,
+    ContractAction,
+    ContractLog,
+    ContractResult,
+    ContractState,
+    EthereumTransaction,
+)
 from ledger.models import (
     BalanceDifference,
     CustomFee,
@@ -33,9 +40,11 @@ from mirror.core.values.hapi.messages import (
     SchedulableTransactionBody,
 )
 from network.models import NetworkStake, RegisteredNode
+from tests.build import START
 from tests.mirror.core.admin.rows import row
 from tokens.models import (
     AssessedCustomFee,
+    Nft,
     Token,
     TokenAccount,
     TokenAccountHistory,
@@ -240,3 +249,64 @@ def test_a_slot_is_found_in_both_its_forms(pages: Client) -> None:
     for text in (f"0x{WORD}05", "0x05"):
         page = pages.get(list_url(ContractState), {"contract_id": "0.0.1001", "slot": text})
         assert [found.slot for found in page.context["cl"].result_list] == [b"\x05"]
+
+
+def test_a_contract_result_leads_to_its_transaction_and_to_the_api(pages: Client) -> None:
+    result = row(ContractResult, consensus_timestamp=START, bloom=b"\x01" * 256)
+    for index in (2, 0, 1):
+        row(ContractAction, consensus_timestamp=START, index=index, gas=700 + index)
+        row(ContractLog, consensus_timestamp=START, index=index)
+
+    page = pages.get(row_url(result)).content.decode()
+
+    assert '<a href="/admin/ledger/transaction/1700000000.000000000/">' in page
+    assert "/api/v1/contracts/results?timestamp=1700000000.000000000" in page
+    for section in ("Actions", "Logs"):
+        table = page.partition(f">{section}</h2>")[2].partition("</table>")[0]
+        assert re.findall('<td data-label="Index">(.*?)</td>', table) == ["0", "1", "2"]
+    facts, _, raw = page.partition("<summary>Raw columns</summary>")
+    assert "<dt>Bloom</dt>" in raw and "<dt>Bloom</dt>" not in facts
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "path"),
+    [
+        (Token, {"token_id": 1219}, "tokens/0.0.1219"),
+        (Nft, {"token_id": 1219, "serial_number": 7}, "tokens/0.0.1219/nfts/7"),
+        (Topic, {"id": 1219}, "topics/0.0.1219"),
+        (Schedule, {"schedule_id": 1219}, "schedules/0.0.1219"),
+        (Contract, {"id": 1219}, "contracts/0.0.1219"),
+        (Entity, {"id": 1219, "type": "ACCOUNT"}, "accounts/0.0.1219"),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_a_row_leads_to_itself_in_the_api(
+    model: Any, given: dict[str, Any], path: str, pages: Client
+) -> None:
+    assert f'<a href="/api/v1/{path}">' in pages.get(row_url(row(model, **given))).content.decode()
+
+
+@pytest.mark.parametrize("model", [EthereumTransaction, NetworkFreeze])
+def test_a_row_of_a_transaction_leads_to_it(model: Any, pages: Client) -> None:
+    page = pages.get(row_url(row(model, consensus_timestamp=START))).content.decode()
+
+    assert '<a href="/admin/ledger/transaction/1700000000.000000000/">' in page
+
+
+def test_a_title_says_what_a_page_is_of_and_a_long_page_has_a_list_of_its_sections(pages: Client) -> None:
+    token = row(Token, token_id=1219, symbol="EURL.N")
+    row(TokenAccount, token_id=1219)
+    row(Nft, token_id=1219)
+    row(CustomFee, entity_id=1219)
+
+    page = pages.get(row_url(token)).content.decode()
+
+    assert "<h1>Token EURL.N (0.0.1219)</h1>" in page
+    assert '<a href="#section-2">Serials</a>' in page and '<h2 id="section-2">Serials</h2>' in page
+
+
+def test_columns_are_ordered_by_what_who_when_and_amount(pages: Client) -> None:
+    labels = list(lines(pages, row(Transaction, consensus_timestamp=START)))
+    order = [labels.index(name) for name in ("Type", "Payer account", "Valid start ns", "Max fee", "Nonce")]
+
+    assert order == sorted(order)
