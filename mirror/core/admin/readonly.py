@@ -252,7 +252,9 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def _lines(self, row: models.Model) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Return the columns: what, who, when, how much, then others; and those that are raw bytes."""
-        lines, raw, missing = [], [], []
+        lines: list[tuple[str, str]] = []
+        raw: list[tuple[str, str]] = []
+        missing: list[str] = []
         key = self.opts.pk_fields
         for field in sorted(self._fields, key=lambda field: -1 if field in key else columns.rank(field)):
             value, kind = field.value_from_object(row), columns.kind(field).of(row)
