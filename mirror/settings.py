@@ -56,6 +56,9 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "DEFAULT_GENERATOR_CLASS": "mirror.core.rest.schema.description.Generator",
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
+    # Not the hook that makes components of enumerations: the names that it gives to `_type` and `type` differ
+    # only by case and an underscore, which generators of clients drop.
+    "POSTPROCESSING_HOOKS": [],
 }
 
 LOGGING_CONFIG, LOGGING = "mirror.core.logs.configuring.configure", {"version": 1}

@@ -125,7 +125,10 @@ class EntityId(Parameter[list[Comparison]]):
     An EVM address that is not long-zero is accepted but not looked up, and matches nothing.
     """
 
-    schema = {"type": "string", "pattern": r"^(\d{1,5}\.){0,2}(\d{1,12}|[0-9a-fA-F]{40})|0x[0-9a-fA-F]{40}$"}
+    schema = {
+        "type": "string",
+        "pattern": r"^((\d{1,5}\.){0,2}(\d{1,12}|[0-9a-fA-F]{40})|0x[0-9a-fA-F]{40})$",
+    }
 
     #: What `Invalid parameter` names for an id out of range; None if the error names the id.
     out_of_range: ClassVar[str | None] = None

@@ -5,6 +5,7 @@ module is imported only when the description is wanted: no other request needs i
 """
 
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -111,7 +112,8 @@ def to_schema(hint: Any, components: dict[str, Schema]) -> Schema:
     if typing.is_typeddict(hint):
         return _object(hint, components)
     if hint is bytes:
-        return {"type": "string", "contentMediaType": "application/octet-stream"}
+        # OpenAPI 3.1 has contentMediaType for bytes, and generators of clients know them by `format` only.
+        return {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
     if hint is type(None):
         return {"type": "null"}
     resolved: Schema = resolve_type_hint(hint)  # type: ignore[no-untyped-call]
@@ -126,13 +128,15 @@ def _members(metadata: SchemaMetadata) -> Schema:
 
 
 def _either(schemas: list[Schema]) -> Schema:
-    """Return one schema for a type or null, and a choice for everything else."""
+    """Return one schema for a plain type or null, and a choice for everything else.
+
+    A null among the words of an enumeration would be a word of its own to generators of clients.
+    """
     null = {"type": "null"}
     others = [schema for schema in schemas if schema != null]
-    if len(others) == 1 and isinstance(others[0].get("type"), str):
+    if len(others) == 1 and isinstance(others[0].get("type"), str) and "enum" not in others[0]:
         (other,) = others
-        nullable = other | {"type": [other["type"], "null"]}
-        return nullable | ({"enum": [*other["enum"], None]} if "enum" in other else {})
+        return other | {"type": [other["type"], "null"]}
     return {"anyOf": schemas}
 
 
@@ -167,7 +171,7 @@ class EndpointSchema(AutoSchema):
         return self._endpoint.posted if self.method == "POST" else None
 
     def get_operation_id(self) -> str:
-        parts = [part.strip("{}") for part in self.path.removeprefix(f"/{PREFIX}").split("/")]
+        parts = re.findall(r"\w+", self.path.removeprefix(f"/{PREFIX}"))
         return "_".join([self.method.lower(), *parts])
 
     def get_tags(self) -> list[str]:

@@ -7,8 +7,10 @@ _PART = re.compile(r"\{(\w+)\}")
 
 _PREFIX = "/api/v1/"
 
-_NUM = r"(\d{1,5}\.){0,2}\d{1,12}"
-_ADDRESS = "(0x)?[0-9a-fA-F]{40}"
+_SHARD_AND_REALM = r"(\d{1,5}\.){0,2}"
+_NUM = rf"{_SHARD_AND_REALM}\d{{1,12}}"
+_ADDRESS = rf"(0x|{_SHARD_AND_REALM})[0-9a-fA-F]{{40}}"
+_ALIAS = rf"{_SHARD_AND_REALM}[A-Z2-7]+"
 _TRANSACTION_ID = r"\d{1,4}\.\d{1,5}\.\d{1,12}-\d{1,19}-\d{1,9}"
 
 
@@ -16,41 +18,49 @@ class _Part(NamedTuple):
     """`example` is something of the demo network, where requests can be tried out as they are shown."""
 
     help: str
-    pattern: str
-    example: str
+    schema: dict[str, Any]
+    example: str | int
 
 
-_ACCOUNT = _Part("Id, alias or EVM address of an account.", rf"^({_NUM}|{_ADDRESS}|[A-Z2-7]+)$", "0.0.1001")
-_TOPIC = _Part("Id of the topic.", rf"^{_NUM}$", "0.0.1066")
+def _text(help: str, pattern: str, example: str) -> _Part:
+    return _Part(help, {"type": "string", "pattern": f"^({pattern})$"}, example)
+
+
+def _number(help: str, low: int) -> _Part:
+    return _Part(help, {"type": "integer", "format": "int64", "minimum": low}, 1)
+
+
+_ACCOUNT = _text("Id, alias or EVM address of an account.", f"{_NUM}|{_ADDRESS}|{_ALIAS}", "0.0.1001")
+_TOPIC = _text("Id of the topic.", _NUM, "0.0.1066")
 
 # A name stands for one thing, except where the kind of endpoint before it decides.
 _PARTS: dict[str | tuple[str, str], _Part] = {
     ("accounts", "id"): _ACCOUNT,
     ("topics", "id"): _TOPIC,
-    "contractIdOrAddress": _Part("Id or EVM address of a contract.", rf"^({_NUM}|{_ADDRESS})$", "0.0.1046"),
-    "hashOrNumber": _Part(
+    "contractIdOrAddress": _text("Id or EVM address of a contract.", f"{_NUM}|{_ADDRESS}", "0.0.1046"),
+    "hashOrNumber": _text(
         "Number of the block, its hash, or the first 32 bytes of its hash.",
-        r"^(\d{1,19}|(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96}))$",
+        r"\d{1,19}|(0x)?([0-9a-fA-F]{64}|[0-9a-fA-F]{96})",
         "1",
     ),
-    "hookId": _Part("Id of the hook.", r"^\d{1,19}$", "1"),
+    "hookId": _number("Id of the hook.", 0),
     "idOrAliasOrEvmAddress": _ACCOUNT,
     "ownerId": _ACCOUNT,
-    "scheduleId": _Part("Id of the schedule.", rf"^{_NUM}$", "0.0.1050"),
-    "sequenceNumber": _Part("Number of the message in its topic.", r"^\d{1,19}$", "1"),
-    "serialNumber": _Part("Serial number.", r"^\d{1,19}$", "1"),
-    "timestamp": _Part("Consensus timestamp.", r"^\d{1,10}(\.\d{1,9})?$", "1735765202.574704417"),
-    "tokenId": _Part("Id or EVM address of the token.", rf"^({_NUM}|{_ADDRESS})$", "0.0.1075"),
+    "scheduleId": _text("Id of the schedule.", _NUM, "0.0.1050"),
+    "sequenceNumber": _number("Number of the message in its topic.", 1),
+    "serialNumber": _number("Serial number.", 1),
+    "timestamp": _text("Consensus timestamp.", r"\d{1,10}(\.\d{1,9})?", "1735765202.574704417"),
+    "tokenId": _text("Id or EVM address of the token.", f"{_NUM}|{_ADDRESS}", "0.0.1075"),
     "topicId": _TOPIC,
-    "transactionId": _Part("Transaction id.", rf"^{_TRANSACTION_ID}$", "0.0.1001-1735765199-539869952"),
-    ("transactions", "transactionIdOrHash"): _Part(
+    "transactionId": _text("Transaction id.", _TRANSACTION_ID, "0.0.1001-1735765199-539869952"),
+    ("transactions", "transactionIdOrHash"): _text(
         "Transaction id, or hash in hex or base64.",
-        rf"^({_TRANSACTION_ID}|(0x)?[0-9a-fA-F]{{96}}|[A-Za-z0-9_-]{{64}})$",
+        rf"{_TRANSACTION_ID}|(0x)?[0-9a-fA-F]{{96}}|[A-Za-z0-9+/_-]{{64}}",
         "0.0.1001-1735765199-539869952",
     ),
-    ("contracts", "transactionIdOrHash"): _Part(
+    ("contracts", "transactionIdOrHash"): _text(
         "Transaction id, or hash in hex.",
-        rf"^({_TRANSACTION_ID}|(0x)?[0-9a-fA-F]{{64}}|(0x)?[0-9a-fA-F]{{96}})$",
+        rf"{_TRANSACTION_ID}|(0x)?[0-9a-fA-F]{{64}}|(0x)?[0-9a-fA-F]{{96}}",
         "0.0.1022-1735765198-305272471",
     ),
 }
@@ -83,6 +93,6 @@ def parameter(path: str, name: str) -> dict[str, Any]:
         "in": "path",
         "required": True,
         "description": part.help,
-        "schema": {"type": "string", "pattern": part.pattern},
+        "schema": dict(part.schema),
         "example": example,
     }
