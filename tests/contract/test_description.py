@@ -214,3 +214,64 @@ def test_an_answer_that_is_not_as_described_is_found(api, build, changes, proble
     answer = Answer(200, {"content-type": "application/json"}, json.dumps(block).encode(), [])
     with pytest.raises(AssertionError, match=problem):
         description.check("blocks/{hashOrNumber}", "GET", "blocks/7", answer)
+
+
+def test_numbers_in_paths_are_integers(document):
+    described = {
+        each["name"]: (each["schema"], each["example"])
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        for each in operation.get("parameters", ())
+        if each["in"] == "path" and each["schema"]["type"] == "integer"
+    }
+    number = {"type": "integer", "format": "int64"}
+    assert described == {
+        "hookId": (number | {"minimum": 0}, 1),
+        "sequenceNumber": (number | {"minimum": 1}, 1),
+        "serialNumber": (number | {"minimum": 1}, 1),
+    }
+
+
+_HEX_ADDRESS = "ab" * 20
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "values"),
+    [
+        ("transactions/{transactionIdOrHash}", "transactionIdOrHash", ["+/" * 32, "-_" * 32, "ab" * 48]),
+        (
+            "accounts/{idOrAliasOrEvmAddress}",
+            "idOrAliasOrEvmAddress",
+            ["GEYTAMI", "0.GEYTAMI", "0.0.GEYTAMI", f"0.0.{_HEX_ADDRESS}", f"0x{_HEX_ADDRESS}", _HEX_ADDRESS],
+        ),
+        ("contracts/{contractIdOrAddress}", "contractIdOrAddress", [f"0.0.{_HEX_ADDRESS}", "0.0.7", "7"]),
+        ("tokens/{tokenId}", "tokenId", [f"0.0.{_HEX_ADDRESS}", f"0x{_HEX_ADDRESS}"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_patterns_of_paths_allow_all_that_is_accepted(api, document, path, name, values):
+    (schema,) = (
+        each["schema"]
+        for each in document["paths"][f"/api/v1/{path}"]["get"]["parameters"]
+        if each["name"] == name
+    )
+    for value in values:
+        jsonschema_rs.validate(schema, value)
+        answer = api.get(f"/api/v1/{path.replace(f'{{{name}}}', value)}")
+        # Unknown, but of the right form; a token's address that nothing bears is no token id.
+        assert answer.status in ((400,) if name == "tokenId" else (200, 404)), (value, answer)
+
+
+def test_a_pattern_allows_nothing_around_what_it_describes(document):
+    schemas = [
+        schema
+        for operations in document["paths"].values()
+        for operation in operations.values()
+        for each in operation.get("parameters", ())
+        for schema in (each["schema"], each["schema"].get("items", {}))
+    ]
+    # A parameter of any text has a pattern for its operators only.
+    patterns = {schema.get("pattern", "^$") for schema in schemas if ".+" not in schema.get("pattern", "")}
+    for pattern in patterns:
+        for example in ("7", "0.0.7", "0x" + "ab" * 20, "ab" * 32, "ab" * 48, "1.5", "TQ"):
+            assert not re.search(pattern, f" {example}!"), pattern
