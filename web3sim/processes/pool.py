@@ -16,7 +16,6 @@ from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.calls import messages
@@ -119,8 +118,6 @@ class Pool:
                 worker.send(messages.REQUEST.encode(message))
                 answer, is_last, newest = worker.answer(deadline)
                 answered = True
-                # The caches of the process may be older.
-                requirement.record_read(NO_BLOCK)
                 requirement.record_read(newest)
                 return worker, answer, is_last
             except BrokenPipeError:

@@ -227,12 +227,11 @@ class _Worker:
         """Clear cached state that is older than `min_block`, or than what the node has answered from."""
         from web3sim.state.cache import caches
 
-        block_requirement.resume(min_block)
+        block_requirement.begin(min_block)
         answered = block_requirement.newest_answered()
         if max(min_block, answered) > self._cached_from:
             caches().clear_state()
-            # Where there are replicas the block of a client may be one that none of them has.
-            self._cached_from = min_block if block_requirement.reader is None else answered
+            self._cached_from = answered
 
     def _answer(self, request: Any, chunks: "_Chunks") -> tuple[Any, bool]:
         """Return the answer, and whether it is the last of this process."""

@@ -21,26 +21,16 @@ def _forgotten() -> Iterator[None]:
     block_requirement.end()
 
 
-def test_newer_block_of_a_client_clears_state_but_not_code() -> None:
-    worker = _Worker(None)  # type: ignore[arg-type]
-    kept = []
-    for since in (3, 3, 2, 4):
-        worker._clear_older_state(since)
-        kept.append(not isinstance(caches().entities.get("account"), Absent))
-        caches().entities.put("account", since)
-        caches().code.put(7, b"code")
-    assert kept == [False, True, True, False]
-    assert caches().code.get(7) == b"code"
-
-
-def test_block_known_only_to_a_client_caches_no_state_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_block_of_another_process_clears_state_but_not_code(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Scoreboard(shared_state.create(0), 0)
     monkeypatch.setattr(block_requirement, "reader", Reader([Server(0, "primary", {}, True)], known))
     worker = _Worker(None)  # type: ignore[arg-type]
     kept = []
-    for since, answered in ((0, 3), (10**18, 3), (0, 3), (0, 4)):
+    for since, answered in ((3, 3), (3, 3), (2, 3), (3, 4), (4, 4)):
         known.record_answered(answered)
         worker._clear_older_state(since)
         kept.append(not isinstance(caches().entities.get("account"), Absent))
         caches().entities.put("account", since)
-    assert kept == [False, False, True, False]
+        caches().code.put(7, b"code")
+    assert kept == [False, True, True, False, True]
+    assert caches().code.get(7) == b"code"

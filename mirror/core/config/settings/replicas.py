@@ -10,9 +10,9 @@ SETTINGS = (
     Setting("db.readMaxLag", "30s",
             "A replica that is further behind than this is not used while another server of the database can "
             "be; a node that has no other is not ready.", unit="duration", low=0.1, high=86400),
-    Setting("db.readPatience", "1s", "How long a request waits for a block that its client has seen "
-            "elsewhere (header Mirror-Block), and that no server of the database has yet; then the answer is "
-            "503.", unit="duration", low=0, high=60),
+    Setting("db.readPatience", "1s", "How long a request waits for a block that the node has answered from, "
+            "and that no server of the database within reach has; then the answer is 503.", unit="duration",
+            low=0, high=60),
     Setting("db.replicas", (), "Addresses and networks whose replicas may follow the node's own database, "
             "which then listens at port 5432 for them; none by default."),
 )  # fmt: skip

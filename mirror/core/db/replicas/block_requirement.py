@@ -1,15 +1,15 @@
 """Block requirements: the newest block that an answer rests on, and the one it must not be older than.
 
-A client that sends the block of an answer with its next request never gets an older state. Without it, the
-node's answers never go back either.
+What a node that reads from replicas computes is never older than what any of its processes computed before.
 """
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from mirror.core import config
-from mirror.core.db.reading import sql
 from mirror.core.db.replicas.servers import Server
 from mirror.core.db.replicas.shared_state import NO_BLOCK, Scoreboard
 from mirror.core.db.scheduling import request_scheduler
@@ -35,16 +35,13 @@ class ReplicaReader(Protocol):
     def newest_read(self) -> int:
         """The newest block that this process has read."""
 
-    def wait_for(self, block: int) -> None:
-        """Wait until a server has the block. Errors: those of `begin`."""
-
 
 #: The reader of a process that reads from replicas; `mirror.core.db.replicas.reading.use` sets it.
 reader: ReplicaReader | None = None
 
 
 class BlockNotAvailable(Exception):
-    """No server of the database has the block that a client has seen elsewhere."""
+    """No server of the database has a block that the node has answered from."""
 
     def __init__(self, block: int, newest: int) -> None:
         self.block, self.newest = block, newest
@@ -53,21 +50,14 @@ class BlockNotAvailable(Exception):
 
 
 class BlockRequirement:
-    """The blocks of a request: `since` is the one its client has seen, `newest` that of what it was shown."""
+    """The blocks of a request: `since` is the least that it may read, `newest` that of what it has read."""
 
     def __init__(self, since: int = NO_BLOCK) -> None:
         self.since, self.newest = since, NO_BLOCK
-        self._oldest: int | None = None
 
     def record_read(self, block: int) -> None:
         """Record the block of a read; it never falls."""
-        if self._oldest is None:
-            self._oldest = block
         self.newest = max(self.newest, block)
-
-    def is_consistent(self, newest: int) -> bool:
-        """Return whether all of an answer is as new as the block of its header."""
-        return self._oldest is None or self._oldest == newest
 
 
 class _Local(threading.local):
@@ -77,22 +67,8 @@ class _Local(threading.local):
 _local = _Local()
 
 
-def begin(since: int = NO_BLOCK) -> BlockRequirement:
-    """Begin a request in this thread, once the block `since` is there.
-
-    Errors: BlockNotAvailable, TooManySlowRequests, ClientDisconnected, psycopg.Error.
-    """
-    requirement = _local.requirement = BlockRequirement(since)
-    if since > NO_BLOCK:
-        if reader is None:
-            requirement.record_read(_wait_for(since))
-        else:
-            reader.wait_for(since)
-    return requirement
-
-
-def resume(since: int) -> None:
-    """Resume a request of another process, which has waited for the block `since`."""
+def begin(since: int = NO_BLOCK) -> None:
+    """Begin a request in this thread, which reads the block `since` or a later one."""
     _local.requirement = BlockRequirement(since)
 
 
@@ -100,21 +76,20 @@ def end() -> None:
     _local.requirement = None
 
 
+@contextmanager
+def request() -> Iterator[None]:
+    """Have all statements of a request read the same block or later ones."""
+    begin()
+    try:
+        yield
+    finally:
+        end()
+
+
 def current() -> BlockRequirement:
     """Return the requirement of the request that this thread works on."""
     requirement = _local.requirement
     return BlockRequirement() if requirement is None else requirement
-
-
-def newest(requirement: BlockRequirement) -> int:
-    """Return the newest block of an answer that is complete. Errors: those of `begin`."""
-    return latest() if reader is None else requirement.newest
-
-
-def latest() -> int:
-    """Return the last block, of a database without replicas. Errors: psycopg.Error."""
-    row = sql.fetch_one(LATEST)
-    return NO_BLOCK if row is None else int(row[0])
 
 
 def newest_answered() -> int:
@@ -125,14 +100,6 @@ def newest_answered() -> int:
 def newest_read() -> int:
     """Return the newest block that this process has read from replicas; it may remember any of it."""
     return NO_BLOCK if reader is None else reader.newest_read
-
-
-def _wait_for(block: int) -> int:
-    """Wait until the only server has a block; return its last one. Errors: those of `begin`."""
-    wait = BlockWait(block)
-    while (last := latest()) < block:
-        wait.wait(last)
-    return last
 
 
 class BlockWait:

@@ -18,7 +18,7 @@ from django.db import Error as DjangoError
 
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas import block_requirement, servers, shared_state, watermark
+from mirror.core.db.replicas import block_requirement, servers, shared_state
 from mirror.core.db.replicas.servers import Server
 from mirror.core.db.replicas.shared_state import NO_BLOCK, Scoreboard, State
 from mirror.core.db.scheduling import request_scheduler
@@ -97,26 +97,6 @@ class Reader:
                     raise psycopg.OperationalError(str(failure.__cause__)) from failure.__cause__
                 raise failure.__cause__
             wait = wait or block_requirement.BlockWait(needed)
-            wait.wait(newest)
-
-    def wait_for(self, block: int) -> None:
-        """Wait until a server has a block. Where no server answers, statements fail.
-
-        Errors: BlockNotAvailable, TooManySlowRequests, ClientDisconnected.
-        """
-        wait: block_requirement.BlockWait | None = None
-        while available := [
-            each for each in self.servers if self.scoreboard.state(each.number) != State.AWAY
-        ]:
-            if any(self.scoreboard.block(each.number) >= block for each in available):
-                return
-            # The primary has it first.
-            newest = NO_BLOCK
-            for each in reversed(available):
-                newest = max(newest, self._query_block(each))
-                if newest >= block:
-                    return
-            wait = wait or block_requirement.BlockWait(block)
             wait.wait(newest)
 
     def _candidates(self, needed: int) -> Iterator[Server]:
@@ -218,9 +198,7 @@ def use_replicas(file: int | None) -> None:
     """Have this process read from replicas if there are any, with the memory of `create_scoreboard`."""
     if file is None:
         return
-    all_servers = servers.configured()
-    if not all_servers:
-        watermark.scoreboard = Scoreboard(file, 0)
+    if not (all_servers := servers.configured()):
         return
     block_requirement.reader = reader = Reader(all_servers, Scoreboard(file, len(all_servers)))
     sql.set_fetcher(reader.fetch)

@@ -8,17 +8,14 @@ must never fall by accident.
 import fcntl
 import mmap
 import threading
-import time
 from enum import IntEnum
 from typing import NamedTuple
 
 from mirror.core.processes.operating_system import memory_file
 
 _CELL = 8
-# Of the node: the newest block answered from, when the servers were last looked at, and when an answer was
-# last computed.
-_ANSWERED, _CHECKED, _COMPUTED = range(3)
-_NODE_CELLS = 3
+# Of the node: the newest block answered from.
+_ANSWERED, _NODE_CELLS = 0, 1
 # Of each server.
 _STATE, _BLOCK, _LAG, _UNAVAILABLE = range(4)
 _SERVER_CELLS = 4
@@ -85,18 +82,6 @@ class Scoreboard:
         """Reset to a block: no server has the newest answered one."""
         self._cells[_ANSWERED] = block
 
-    def record_computed(self) -> None:
-        self._cells[_COMPUTED] = time.monotonic_ns()
-
-    @property
-    def is_current(self) -> bool:
-        """Whether no answer has been computed since the servers were last looked at."""
-        return self._cells[_COMPUTED] <= self._cells[_CHECKED]
-
-    @property
-    def seconds_since_check(self) -> float:
-        return (time.monotonic_ns() - self._cells[_CHECKED]) / 1e9
-
     # SERVERS
 
     def status(self, server: int) -> ServerStatus:
@@ -136,6 +121,3 @@ class Scoreboard:
         except OSError:
             return False
         return True
-
-    def record_check(self) -> None:
-        self._cells[_CHECKED] = time.monotonic_ns()

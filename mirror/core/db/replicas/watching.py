@@ -148,7 +148,6 @@ class Watcher:
                 self._scoreboard.set_block(server.number, each.block)
             self._scoreboard.set_state(server.number, state, lag)
             self._report(server, state, reason)
-        self._scoreboard.record_check()
         self._reset_if_lost([each.block for each in seen if each is not None])
 
     def _report(self, server: Server, state: State, reason: str) -> None:

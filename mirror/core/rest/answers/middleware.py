@@ -13,14 +13,15 @@ import xxhash
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
+from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from mirror.core import config
 from mirror.core.db import loaded_ranges
-from mirror.core.db.replicas import servers, watermark
+from mirror.core.db.replicas import block_requirement
 from mirror.core.metrics import http
 from mirror.core.rest import users
-from mirror.core.rest.answers import compression, errors, mirror_block
+from mirror.core.rest.answers import compression, errors
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.cache import responses
 from mirror.core.rest.cache.responses import CachedResponse
@@ -34,10 +35,10 @@ _NOT_API = (*_OWN_PAGES, "/health", "/metrics")
 # Headers of an answer whose body the client has already.
 _UNCHANGED = (
     *("cache-control", "etag", "access-control-allow-origin", "access-control-expose-headers", "vary"),
-    *("link", "mirror-loaded", "warning", mirror_block.HEADER),
+    *("link", "mirror-loaded", "warning"),
 )
 # Headers that scripts of other sites may read, besides those that browsers allow anyway.
-_EXPOSED = (mirror_block.NAME, loaded_ranges.HEADER, "Warning")
+_EXPOSED = (loaded_ranges.HEADER, "Warning")
 
 
 class ApiMiddleware:
@@ -47,10 +48,7 @@ class ApiMiddleware:
         self.get_response = get_response
         self._cache = responses.configured()
         self._users = users.configured()
-        self._vary = "Accept-Encoding" if self._users is None else "Accept-Encoding, Authorization"
-        self._reads_replicas = servers.are_configured()
-        if self._reads_replicas:
-            self._vary += f", {mirror_block.NAME}"
+        self._vary = ["Accept-Encoding"] if self._users is None else ["Accept-Encoding", "Authorization"]
         self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
@@ -62,43 +60,24 @@ class ApiMiddleware:
         if self._users is not None and not self._authenticate(request):
             return self._completed(request, errors.unauthorized(), None)
         if self._cache is None or (key := self._cache.key(request)) is None:
-            return self._completed(request, self._response(request)[0], None)
-        hit = self._cache.find(key)
-        block = watermark.refresh(for_cached=hit is not None)
-        if hit is not None and self._is_new_enough(hit[0], request.META):
+            return self._completed(request, self._response(request), None)
+        if (hit := self._cache.find(key)) is not None:
             http.CACHE.add("hit")
             return self._from_cache(request, *hit)
         http.CACHE.add("miss")
-        response, may_cache = self._response(request)
-        cached = None
-        if may_cache and isinstance(response, HttpResponse):
+        response, cached = self._response(request), None
+        if isinstance(response, HttpResponse):
             _add_etag(response)
             response.headers["access-control-allow-origin"] = "*"
-            cached = self._cache.store(key, response, response.content, block)
+            cached = self._cache.store(key, response, response.content)
         return self._completed(request, response, cached)
 
-    def _response(self, request: HttpRequest) -> tuple[HttpResponseBase, bool]:
-        """Return the answer, and whether it may be cached."""
-        if mirror_block.is_wanted(request.META):
-            response, may_cache = mirror_block.answered(request, self.get_response)
-        else:
-            response, may_cache = self.get_response(request), True
-        watermark.record_computed()
+    def _response(self, request: HttpRequest) -> HttpResponseBase:
+        with block_requirement.request():
+            response = self.get_response(request)
         if exposed := [name for name in _EXPOSED if name in response.headers]:
             response.headers["access-control-expose-headers"] = ", ".join(exposed)
-        return response, may_cache
-
-    def _varies(self, sent: Mapping[str, Any]) -> str:
-        """Return the headers of a request on which its answer depends."""
-        if mirror_block.SENT in sent and not self._reads_replicas:
-            return f"{self._vary}, {mirror_block.NAME}"
-        return self._vary
-
-    @staticmethod
-    def _is_new_enough(cached: CachedResponse, sent: Mapping[str, Any]) -> bool:
-        return watermark.is_fresh(cached.block) and (
-            not mirror_block.is_wanted(sent) or mirror_block.is_new_enough(cached, sent)
-        )
+        return response
 
     def _authenticate(self, request: HttpRequest) -> bool:
         """Return whether the request is admitted; for a user, note the most rows of a page.
@@ -122,7 +101,7 @@ class ApiMiddleware:
     ) -> HttpResponseBase:
         headers = response.headers
         headers["access-control-allow-origin"] = "*"
-        headers["vary"] = self._varies(request.META)
+        patch_vary_headers(response, self._vary)
         # Django would log every mistake of a client. Mistakes of our own have been logged already.
         response._has_been_logged = True  # type: ignore[attr-defined]
         if isinstance(response, StreamingHttpResponse):
@@ -157,7 +136,7 @@ class ApiMiddleware:
 
     def _from_cache(self, request: HttpRequest, cached: CachedResponse, max_age: int) -> HttpResponse:
         if _client_has(request, cached.headers):
-            return _unchanged(self._headers(request.META, cached, max_age))
+            return _unchanged(self._headers(cached, max_age))
         headers, body = self._cached(request.META, cached, max_age)
         return HttpResponse(body, headers=headers)
 
@@ -166,7 +145,7 @@ class ApiMiddleware:
         if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
             return None
         hit = self._cache.find_at_once(environ)
-        if hit is None or not self._is_new_enough(hit[0], environ):
+        if hit is None:
             return None
         http.CACHE.add("hit")
         return self._cached(environ, *hit)
@@ -175,7 +154,7 @@ class ApiMiddleware:
         self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int
     ) -> tuple[dict[str, str], bytes]:
         """Return the headers and the body of an answer. Clients that take gzip get it as it is stored."""
-        headers, body = self._headers(sent, cached, max_age), cached.body
+        headers, body = self._headers(cached, max_age), cached.body
         if cached.gzipped:
             if compression.accepts_gzip(sent.get("HTTP_ACCEPT_ENCODING", "")):
                 headers["content-encoding"] = "gzip"
@@ -184,11 +163,11 @@ class ApiMiddleware:
         headers["content-length"] = str(len(body))
         return headers, body
 
-    def _headers(self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int) -> dict[str, str]:
+    def _headers(self, cached: CachedResponse, max_age: int) -> dict[str, str]:
         return {
             **cached.headers,
             "cache-control": responses.cache_control(max_age),
-            "vary": self._varies(sent),
+            "vary": ", ".join(self._vary),
         }
 
 

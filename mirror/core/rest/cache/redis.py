@@ -13,7 +13,7 @@ from mirror.core.rest.cache.circuit_breaker import Circuit
 from mirror.core.rest.cache.responses import CachedResponse
 
 # Its last character is the version of the form.
-_MAGIC = b"\x00LM4"
+_MAGIC = b"\x00LM5"
 _LENGTH_BYTES = 4
 
 
@@ -57,7 +57,7 @@ class AnswerSerializer(BaseSerializer):  # type: ignore[misc]
     """Answers as bytes, for django-redis: pickled ones would let whoever writes to Redis run code here."""
 
     def dumps(self, value: CachedResponse) -> bytes:
-        head = orjson.dumps([value.headers, value.gzipped, value.expires, value.block, len(value.body)])
+        head = orjson.dumps([value.headers, value.gzipped, value.expires, len(value.body)])
         return _MAGIC + len(head).to_bytes(_LENGTH_BYTES, "big") + head + value.body
 
     def loads(self, value: bytes) -> CachedResponse | None:
@@ -67,8 +67,8 @@ class AnswerSerializer(BaseSerializer):  # type: ignore[misc]
         start = len(_MAGIC) + _LENGTH_BYTES
         end = start + int.from_bytes(value[len(_MAGIC) : start], "big")
         try:
-            headers, gzipped, expires, block, size = orjson.loads(value[start:end])
+            headers, gzipped, expires, size = orjson.loads(value[start:end])
         except (orjson.JSONDecodeError, TypeError, ValueError):
             return None
         body = value[end:]
-        return CachedResponse(headers, body, gzipped, expires, block) if len(body) == size else None
+        return CachedResponse(headers, body, gzipped, expires) if len(body) == size else None

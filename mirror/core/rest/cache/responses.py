@@ -29,16 +29,12 @@ _DEPENDS_ON_CLIENT = ("cache-control", "content-encoding", "content-length", "va
 
 
 class CachedResponse(NamedTuple):
-    """A successful answer as it is cached: `headers` has lower-case names, `expires` is seconds since 1970.
-
-    Its content is at least as new as `block`.
-    """
+    """A successful answer: `headers` has lower-case names, `expires` is seconds since 1970."""
 
     headers: Mapping[str, str]
     body: bytes
     gzipped: bool
     expires: float
-    block: int
 
 
 class ResponseCache:
@@ -92,7 +88,7 @@ class ResponseCache:
         seconds = cached.expires - time.time()
         return (cached, int(seconds + 0.5)) if seconds > 0 else None
 
-    def store(self, key: str, response: HttpResponseBase, body: bytes, block: int) -> CachedResponse | None:
+    def store(self, key: str, response: HttpResponseBase, body: bytes) -> CachedResponse | None:
         """Cache the answer if that is allowed; return the cached form."""
         seconds = _max_age(response)
         if response.status_code != 200 or not seconds:
@@ -102,7 +98,7 @@ class ResponseCache:
             headers.pop(name, None)
         gzipped = len(body) >= self._gzip_from
         data = compression.gzip(body) if gzipped else body
-        cached = CachedResponse(headers, data, gzipped, time.time() + seconds, block)
+        cached = CachedResponse(headers, data, gzipped, time.time() + seconds)
         self._cache.set(key, cached, seconds)
         return cached
 

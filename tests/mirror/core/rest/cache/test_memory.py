@@ -5,7 +5,7 @@ import pytest
 from mirror.core.rest.cache.memory import MemoryCache
 from mirror.core.rest.cache.responses import CachedResponse
 
-KEPT = CachedResponse({"etag": '"1"'}, b"body", False, 0, 0)
+KEPT = CachedResponse({"etag": '"1"'}, b"body", False, 0)
 
 
 def memory() -> MemoryCache:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.cache import caches
+from django.db import connection
 from django_redis import get_redis_connection
 from redis import Redis
 
@@ -18,10 +19,14 @@ from mirror.core.rest.cache import memory, redis, responses
 from mirror.core.rest.cache.circuit_breaker import Circuit
 from mirror.core.rest.cache.redis import AnswerSerializer
 from tests.api import Api
+from tests.build import SECOND, START, Build
 from tests.contracts.api.test_hooks import hook
 from tests.logs import events
 from tests.redis_server import Proxy, running
 from tests.waiting import wait_until
+from tests.web3sim.serving import ServingNode, serving_node
+
+__all__ = ["serving_node"]
 
 BLOCKS = "/api/v1/blocks"
 # Longer than any test takes: Redis has a clock of its own.
@@ -93,6 +98,7 @@ def test_an_answer_is_kept_though_the_database_has_another_one(cached, build):
         {"pragma": "no-cache"},
         {"authorization": "Basic eDp5"},
         {"cookie": "a=b"},
+        {"mirror_block": "8"},
     ],
     ids=str,
 )
@@ -404,3 +410,15 @@ def test_connections_that_the_server_closed_meanwhile_are_no_failure(server, in_
     client.client_kill_filter(_type="normal", skipme=False)
     assert api.get(BLOCKS).statements == []
     assert caplog.records == []
+
+
+def test_a_newer_block_ends_no_entry_of_a_node(serving_node: ServingNode) -> None:
+    build = Build()
+    build.block(10, end=START + 10 * SECOND)
+    serving_node.start(SVC_MIRROR_WEB_WORKERS="1")
+    first = serving_node.get(f"{BLOCKS}/10")
+    build.block(11, end=START + 20 * SECOND)
+    with connection.cursor() as cursor:
+        cursor.execute("update record_file set gas_used = 7 where index = 10")
+    assert b'"number":11' in serving_node.get(f"{BLOCKS}?limit=1")[1]
+    assert serving_node.get(f"{BLOCKS}/10") == first
