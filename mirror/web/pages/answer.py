@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
@@ -60,10 +61,10 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     if request.path.startswith("/api/"):
         return errors.not_found(request)
     if request.get_preferred_type(["application/json", "text/html"]) == "text/html":
-        return page(html("missing.html", {}), status=HTTPStatus.NOT_FOUND)
-    response = errors.not_found(request)
-    # A cache would not tell the two apart.
-    response.headers["Cache-Control"] = "no-store"
+        response = page(html("missing.html", {}), status=HTTPStatus.NOT_FOUND)
+    else:
+        response = errors.not_found(request)
+    patch_vary_headers(response, ["Accept"])
     return response
 
 

@@ -104,6 +104,8 @@ def test_a_list_is_sent_with_its_filters_and_order_up_to_the_limit(settings_of: 
     at = [build.transaction(payer=1005) for _ in range(5)]
     build.transaction(payer=1006)
 
+    path = "/admin/ledger/transaction/export.csv"
+
     def sent(form: str, query: dict[str, str]) -> list[str]:
         answer = client.get(f"/admin/ledger/transaction/export.{form}", query)
         assert isinstance(answer, StreamingHttpResponse)
@@ -115,10 +117,10 @@ def test_a_list_is_sent_with_its_filters_and_order_up_to_the_limit(settings_of: 
         f"{each // 10**9}.{each % 10**9:09}" for each in at[:3]
     ]
     assert len(sent("csv", {})) == 4
-    assert len(sent("csv", {"payer_account_id": "ada"})) == 1
+    assert len(sent("csv", {"payer_account_id": "0.0.999"})) == 1
+    assert client.get(f"{path}?payer_account_id=ada").status_code == 400
 
     # Each of these gave its place back.
-    path = "/admin/ledger/transaction/export.csv"
     unread = [client.get(path, headers={"accept-encoding": coding}) for coding in ("identity", "gzip")]
     refused = client.get(path)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")

@@ -216,6 +216,7 @@ def test_a_browser_gets_a_page_where_nothing_is(client, path: str) -> None:
     answer = client.get(path, headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
     assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "<h1>Not found</h1>" in answer.content.decode()
+    assert "Accept" in answer.headers["vary"].split(", ")
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json"])
@@ -224,6 +225,7 @@ def test_other_clients_get_json_there(client, path: str, accept: str) -> None:
     answer = client.get(path, headers={"accept": accept} if accept else {})
     assert answer.status_code == 404
     assert answer.json() == {"_status": {"messages": [{"message": "Not found"}]}}
+    assert "Accept" in answer.headers["vary"].split(", ")
 
 
 def test_the_api_answers_browsers_in_json_too(client) -> None:
