@@ -147,6 +147,18 @@ def holders_at(selection: Holders, snapshot: Window, query: Query) -> Holdings:
     return walk(read, ids, query, ends=lambda: min_max("token_balance", "account_id", rows), first=FIRST_IDS)
 
 
+def balances_at(account_id: int, token_ids: Sequence[int], snapshot: Window) -> dict[int, int]:
+    """Return an account's balances of tokens in the window's snapshots, without those that none has."""
+    # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp).
+    statement = f"""
+        select token.id, latest.balance from unnest(%s::bigint[]) token (id) cross join lateral (
+            select balance from token_balance {snapshot.rows.sql} and account_id = %s and token_id = token.id
+            order by consensus_timestamp desc limit 1
+        ) latest
+    """
+    return dict(fetch(statement, (list(token_ids), *snapshot.rows.values, account_id)))
+
+
 def _candidates_at(selection: Holders, snapshot: Window) -> Statement | None:
     if selection.public_key is None and is_narrow(bounds_of(selection.accounts)):
         return None

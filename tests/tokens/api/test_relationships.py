@@ -2,7 +2,7 @@ import pytest
 
 from mirror.core.db.distribution import is_distributed
 from tests.api import assert_answer
-from tests.build import START
+from tests.build import SECOND, START, insert, time_range
 
 TOKENS = "/api/v1/accounts/1001/tokens"
 
@@ -136,3 +136,56 @@ def test_an_account_without_tokens_has_an_empty_list(api, build):
 def test_problems_are_told(api, five, url, status, messages):
     answer = api.get(f"/api/v1/accounts/{url}")
     assert (answer.status, answer.messages) == (status, messages)
+
+
+# AT A TIME
+
+
+JUNE = 1_685_577_600 * SECOND  # 2023-06-01
+
+
+@pytest.fixture
+def changing(build, settings_of):
+    """Account 1001: token 31 frozen at 10, left at 20, joined again at 30; 32 joined at 20; snapshots at 5, 25."""
+    settings_of({"clock.now": JUNE / SECOND + 86_400.0})
+    build.entity(1001)
+    build.token(31)
+    build.token(32, decimals=2)
+    joined = {"account_id": 1001, "automatic_association": False, "created_timestamp": JUNE}
+    for since, until, changes in (
+        (JUNE, JUNE + 10, {"associated": True, "freeze_status": 2}),
+        (JUNE + 10, JUNE + 20, {"associated": True, "freeze_status": 1}),
+        (JUNE + 20, JUNE + 30, {"associated": False}),
+    ):
+        row = joined | changes
+        insert("token_account_history", token_id=31, timestamp_range=time_range(since, until), **row)
+    build.holding(31, account=1001, since=JUNE + 30, balance=9)
+    build.holding(32, account=1001, since=JUNE + 20, balance=77)
+    for at, token, balance in ((5, 31, 4), (25, 32, 70)):
+        insert("account_balance", consensus_timestamp=JUNE + at, account_id=2, balance=1)
+        row = {"consensus_timestamp": JUNE + at, "account_id": 1001}
+        insert("token_balance", token_id=token, balance=balance, **row)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("timestamp=lt:1685577600", []),
+        ("timestamp=1685577600.000000007", [(31, 4, "UNFROZEN")]),
+        ("timestamp=lte:1685577600.000000015", [(31, 4, "FROZEN")]),
+        ("timestamp=1685577600.000000026", [(32, 70, "NOT_APPLICABLE")]),
+        ("timestamp=1685577600.00000003", [(31, 4, "NOT_APPLICABLE"), (32, 70, "NOT_APPLICABLE")]),
+        ("timestamp=1685577600.00000003&token.id=gt:31", [(32, 70, "NOT_APPLICABLE")]),
+        ("timestamp=1685577600.00000003&order=desc&limit=1", [(32, 70, "NOT_APPLICABLE")]),
+        ("timestamp=gt:5&timestamp=lt:4", []),
+    ],
+)
+def test_relationships_of_a_time(api, changing, query, expected):
+    answer = api.get(f"{TOKENS}?{query}")
+    found = [(token["balance"], token["freeze_status"]) for token in answer.json()["tokens"]]
+    assert list(zip(tokens(answer), *zip(*found, strict=True), strict=True)) == expected
+
+
+def test_pages_of_a_time_are_of_that_time(api, changing):
+    url = f"{TOKENS}?timestamp=1685577600.00000003"
+    assert api.pages(f"{url}&limit=1", "tokens") == api.get(url).json()["tokens"]
