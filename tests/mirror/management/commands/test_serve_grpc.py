@@ -222,7 +222,7 @@ def test_programs_of_the_page_print_the_messages_of_a_topic(
     file, around, command = PROGRAMS[language]
     program = around % textwrap.dedent(indented)
     folder = Path(os.environ[SDKS], language.lower())
-    folder.joinpath(file).write_text(program.replace("0.0.1066", "0.0.900").replace("5600", str(port)))
+    folder.joinpath(file).write_text(program.replace("0.0.1215", "0.0.900").replace("5600", str(port)))
     said = tmp_path / "said"
     with said.open("wb") as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, start_new_session=True)
