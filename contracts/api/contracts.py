@@ -99,10 +99,10 @@ class ContractJson(TypedDict):
     admin_key: KeyJson | None
     auto_renew_account: EntityId | None
     auto_renew_period: Int64 | None
-    contract_id: EntityId | None
+    contract_id: EntityId
     created_timestamp: Timestamp | None
     deleted: bool | None
-    evm_address: EvmAddress | None
+    evm_address: EvmAddress
     expiration_timestamp: Timestamp | None
     file_id: EntityId | None
     max_automatic_token_associations: Int32 | None

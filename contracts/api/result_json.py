@@ -59,7 +59,7 @@ class ResultJson(_From):
     bloom: Hex
     call_result: Hex
     contract_id: EntityId | None
-    created_contract_ids: list[EntityId | None]
+    created_contract_ids: list[EntityId]
     error_message: str | None
     function_parameters: Hex
     gas_consumed: Int64 | None
