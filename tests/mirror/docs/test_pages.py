@@ -24,15 +24,19 @@ OURS = {name for name, app in get_commands().items() if app == "mirror"}
 OTHERS = {"check": "django.core", "migrate": "django.core"}
 OPTIONS_OF_OTHERS = {
     *(
+        "--config",
         "--data-binary",
         "--detach",
         "--from-literal",
         "--home-dir",
         "--init",
+        "--meta",
         "--mode",
         "--no-owner",
         "--no-privileges",
         "--now",
+        "--output-path",
+        "--path",
         "--pipe",
         "--profile",
         "--property",

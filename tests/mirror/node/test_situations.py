@@ -245,7 +245,7 @@ SITUATIONS: dict[str, Situation] = {
         UP,
     ),
     "a standby of PostgreSQL": (
-        status(20, loader("waiting", reported=15, transaction_rate=120.0), running=False, standby=True),
+        status(20, loader("waiting", reported=5, transaction_rate=120.0), running=False, standby=True),
         PRIVATE,
         UP,
     ),
