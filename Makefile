@@ -27,15 +27,16 @@ up: install
 	  while { wait $$pid; } 2>/dev/null; code=$$?; kill -0 $$pid 2>/dev/null; do :; done; \
 	  if [ $$code -eq 143 ]; then echo Stopped.; exit 0; fi; exit $$code
 
-# Two processes more than CI has processors, since tests often wait for nodes and clients.
+# Two processes more than CI has processors, since tests often wait for nodes and clients. Each gets few tests at a
+# time, or one of them would get all slow ones, which come first.
 # RERUN=1 runs what fails once more, alone.
 test: lint
-	$(BIN)/python -m $(if $(RERUN),tests.rerun,pytest) -n 4 --durations=10
+	$(BIN)/python -m $(if $(RERUN),tests.rerun,pytest) -n 4 --maxschedchunk=25 --durations=10
 
 # The branches of the product that the tests take; fails below the share in pyproject.toml.
 coverage: install-dev
 	rm -rf .coverage && mkdir .coverage
-	$(BIN)/coverage run -m pytest -n 4 --durations=10
+	$(BIN)/coverage run -m pytest -n 4 --maxschedchunk=25 --durations=10
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
