@@ -68,3 +68,8 @@ def resolved(
     if "Failed to fetch" in done.stderr:
         pytest.skip("the package index can't be reached")
     return done
+
+
+def test_the_workflow_tests_each_python_of_the_wheels():
+    workflow = (ROOT / ".github/workflows/test.yaml").read_text()
+    assert set(re.findall(r'"(3\.\d+)"', workflow)) == {".".join(each.split(".")[:2]) for each in PYTHONS}
