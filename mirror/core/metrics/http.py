@@ -3,7 +3,8 @@
 from mirror.core.metrics.types import Counter, Gauge, Histogram
 
 REQUESTS = Histogram("mirror_http_request_seconds", "Time from the arrival of a request to its answer, by "
-                     "documented path and status.", ("route", "method", "status"))  # fmt: skip
+                     "documented path and status. Answers of the API with 4xx or 503 are counted together, "
+                     "with the path `/api/v1/`.", ("route", "method", "status"))  # fmt: skip
 CACHE = Counter(
     "mirror_http_cache_total", "Requests that were looked up in the response cache, by outcome.", ("outcome",)
 )

@@ -1,15 +1,14 @@
-"""The gauges of the node: values of metrics that are read for each request of them.
+"""The gauges of the node, which one of its web workers reads every five seconds: no scrape waits for them.
 
 Those of the database are read with the node's health, which has a time limit. The size of the database and
-the rows of its tables take longer to read where there are many files, so a thread reads them, at most once a
-minute.
+the rows of its tables take longer to read where there are many files, so they are read once a minute.
 """
 
+import fcntl
+import os
 import platform
 import shutil
-import threading
-import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,8 +34,10 @@ from mirror.node.postgres.installation import server_paths
 
 Reading = tuple[Gauge, Labels, float]
 
-_SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS, _FIRST_SIZES_SECONDS = 60.0, 20.0, 0.5
+_REPORT_SECONDS, _SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS = 5.0, 60.0, 20.0
+_LOCK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _HOUR = 3600
+_GAUGES = [each for module in (database, node) for each in vars(module).values() if isinstance(each, Gauge)]
 
 _SESSIONS = """
     select coalesce(state, 'none'), count(*) from pg_stat_activity
@@ -52,15 +53,42 @@ _MAX_SESSIONS = "select current_setting('max_connections')::int"
 
 
 class Readings:
-    def __init__(
-        self, seconds: float = checks.PATIENCE_SECONDS, sizes_seconds: float = _FIRST_SIZES_SECONDS
-    ) -> None:
-        self._seconds, self._sizes_seconds = seconds, sizes_seconds
+    def __init__(self, seconds: float = checks.PATIENCE_SECONDS) -> None:
+        self._seconds = seconds
         self._sizes: list[Reading] = []
-        self._sizes_read = -_SIZES_HOLD_SECONDS
-        self._lock = threading.Lock()
+        self._lock: int | None = None
 
-    def read(self) -> Iterator[Reading]:
+    def report(self) -> float:
+        """Set the gauges, unless another process of the node does; a repeated check."""
+        if self._may_report():
+            values: dict[Gauge, dict[Labels, float]] = defaultdict(dict)
+            try:
+                for gauge, labels, value in self._read():
+                    values[gauge][labels] = value
+            finally:
+                # After an error, a gauge has no value rather than an old one.
+                for gauge in _GAUGES:
+                    gauge.set(values[gauge])
+        return _REPORT_SECONDS
+
+    def read_sizes(self) -> float:
+        """Read the sizes for the reports that follow; a repeated check."""
+        with suppress(bounded_query.QueryTimeout, *outage.ERRORS):
+            if self._may_report():
+                self._sizes = bounded_query.run_query(_sizes, _SIZES_PATIENCE_SECONDS)
+                return _SIZES_HOLD_SECONDS
+        return _REPORT_SECONDS
+
+    def _may_report(self) -> bool:
+        """Return whether this process has the lock. Forks do not inherit it; if it dies, another gets it."""
+        with suppress(OSError):
+            if self._lock is None:
+                self._lock = os.open(Path(settings.DATA_DIR, "metrics", "readings"), _LOCK_FLAGS, 0o600)
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
+    def _read(self) -> Iterator[Reading]:
         sessions: list[Reading] = []
 
         def of_database() -> Health:
@@ -74,7 +102,6 @@ class Readings:
         yield from _health_values(health)
         if health.database:
             yield from sessions
-            self._read_sizes()
             yield from self._sizes
         yield from _replicas_values()
         yield from _processes_values()
@@ -82,21 +109,6 @@ class Readings:
         for kind, count in Counter(_kind(each.process) for each in exits.recent(_HOUR)).items():
             yield node.DEATHS, (kind,), count
         yield node.BUILD, (settings.VERSION, platform.python_version(), config.value("network")), 1
-
-    def _read_sizes(self) -> None:
-        """Start to read the sizes if they are old; wait half a second for the first ones."""
-        with self._lock:
-            if time.monotonic() - self._sizes_read < _SIZES_HOLD_SECONDS:
-                return
-            self._sizes_read = time.monotonic()
-        reading = threading.Thread(target=self._store_sizes, name="sizes", daemon=True)
-        reading.start()
-        if not self._sizes:
-            reading.join(self._sizes_seconds)
-
-    def _store_sizes(self) -> None:
-        with suppress(bounded_query.QueryTimeout, *outage.ERRORS):
-            self._sizes = bounded_query.run_query(_sizes, _SIZES_PATIENCE_SECONDS)
 
 
 def _sizes() -> list[Reading]:

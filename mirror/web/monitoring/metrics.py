@@ -8,11 +8,8 @@ from django.views.decorators.http import require_safe
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.node.health.gauges import Readings
 
 ALLOWED = "metrics.allowed"
-
-_readings = Readings()
 
 
 def is_allowed(request: HttpRequest) -> bool:
@@ -33,7 +30,5 @@ def metrics(request: HttpRequest) -> HttpResponse:
     from mirror.core.metrics import exposition
 
     return HttpResponse(
-        exposition.text([_readings.read]),
-        content_type=exposition.CONTENT_TYPE,
-        headers={"cache-control": "no-store"},
+        exposition.text(), content_type=exposition.CONTENT_TYPE, headers={"cache-control": "no-store"}
     )

@@ -28,6 +28,7 @@ from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.core.metrics import http
 from mirror.core.rest.answers.errors import lacks_descriptors
+from mirror.node.health.gauges import Readings
 from mirror.web.requests import refusals
 from mirror.web.requests.bodies import Readers
 from mirror.web.requests.connections import ConnectionLimits, Disconnections, Headers
@@ -82,6 +83,7 @@ def start(
     http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
     http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
     repeated.start(gateway.open.check, gateway.readers.check, gateway.headers.check)
+    readings = Readings()
     # These must not wait for the others, or wait themselves: for the database, or for other processes.
     alone: list[repeated.Check] = [
         scheduler.check,
@@ -90,6 +92,8 @@ def start(
         ConnectionLimits(most_connections).check,
         *(partial(scheduler.serve_slot, slot) for slot in slots),
         Minutes().record,
+        readings.report,
+        readings.read_sizes,
         partial(unresponsive.probe, gateway.open.older_than),
         *watching.checks(),
     ]

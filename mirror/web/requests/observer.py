@@ -79,12 +79,11 @@ class Observer:
         """Count an answer, and log it. `size` is that of its body, None if that follows."""
         arrived, began, ready = times
         now, method = ready or time.monotonic(), environment["REQUEST_METHOD"]
-        http.REQUESTS.observe(
-            now - arrived,
-            self.route(environment["PATH_INFO"]),
-            method if method in _METHODS else "other",
-            str(status),
-        )
+        route = self.route(environment["PATH_INFO"])
+        if (400 <= status < 500 or status == 503) and route.startswith(_API):
+            # By their paths, they would make /metrics several times as large.
+            route = _API
+        http.REQUESTS.observe(now - arrived, route, method if method in _METHODS else "other", str(status))
         if self._log_access is not None and size is not None:
             self.sent(environment, status, arrived, size, noted)
         if began is not None and now - began >= self._slow_after:

@@ -53,7 +53,7 @@ def test_stopped_node_has_its_data_and_no_processes(node):
         assert (node.folder / secret).stat().st_mode & 0o777 == 0o600
     password = (node.folder / "admin-password").read_text()
 
-    assert b'mirror_processes{role="web server"} 1' in node.get("/metrics")[1]
+    node.wait_for(lambda: b'mirror_processes{role="web server"} 1' in node.get("/metrics")[1])
 
     assert node.stop(signal.SIGTERM) == 0
     # The kernel ends the simulation workers with their starter, a moment later.

@@ -38,7 +38,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Any:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = {"HOST": "127.0.0.1", "PORT": str(listening.getsockname()[1])}
         monkeypatch.setitem(connections.settings, "default", connections.settings["default"] | address)
-        yield
+        yield listening
 
 
 def test_a_node_is_alive_without_any_data(client):

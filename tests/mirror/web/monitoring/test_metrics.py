@@ -1,20 +1,27 @@
 """GET /metrics: what it says of the node, and to whom."""
 
+import multiprocessing
 import os
 import re
+import signal
 import time
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from mirror.core.metrics import files
+from mirror.core.metrics import files, grpc, node
+from mirror.core.metrics.types import METRICS
 from mirror.core.processes import exits
 from mirror.models import LoaderState
 from mirror.node.health.gauges import Readings
-from mirror.web.monitoring import metrics
+from mirror.web.requests.observer import Observer, Times
+from mirror.web.requests.paths import api_routes
 from network.models import AddressBook
+from tests import forking
 from tests.build import SECOND, START, Build
+from tests.ledger.ingest.tables import empty_tables
 from tests.mirror.node.health.test_status import PROBLEM, loader
 from tests.mirror.web.monitoring.test_health import silent
 from tests.waiting import PATIENCE_SECONDS
@@ -25,12 +32,27 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 
 @pytest.fixture
-def read(client: Client, settings, tmp_path, monkeypatch):
-    """Return a function that returns the metrics: name and labels -> value."""
+def worker(settings, tmp_path):
+    """What writes the counts of this process, as a web worker of a new node."""
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(metrics, "_readings", Readings(PATIENCE_SECONDS, PATIENCE_SECONDS))
+    for metric in METRICS.values():
+        metric.reset()
+    worker = files.Writer("web worker")
+    worker.write()
+    yield worker
+    for metric in METRICS.values():
+        metric.reset()
 
-    def read() -> dict[str, float]:
+
+@pytest.fixture
+def read(client: Client, worker):
+    """Return a function that returns the metrics after a report: name and labels -> value."""
+    patient = Readings(PATIENCE_SECONDS)
+    patient.read_sizes()
+
+    def read(readings: Readings = patient) -> dict[str, float]:
+        readings.report()
+        worker.write()
         answer = client.get("/metrics")
         assert answer.status_code == 200
         lines = answer.content.decode().splitlines()
@@ -100,18 +122,74 @@ def test_a_node_that_is_stuck(read):
     assert read()["mirror_stuck"] == 0
 
 
-def test_without_a_database_that_answers_there_are_all_other_metrics(read, silent, monkeypatch):
-    monkeypatch.setattr(metrics, "_readings", Readings())
-
-    said = read()
+def test_without_a_database_that_answers_there_are_all_other_metrics(read, silent):
+    said = read(Readings())
 
     assert (said["mirror_ready"], said["mirror_database_up"]) == (0, 0)
     assert "mirror_lag_seconds" not in said
     assert said['mirror_disk_free_bytes{of="data"}'] > 0
 
 
+def test_a_scrape_does_not_connect_to_the_database(client, worker, silent):
+    assert client.get("/metrics").status_code == 200
+
+    silent.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        silent.accept()
+
+
+def test_values_that_are_no_longer_known_vanish(read):
+    Build().block(7, end=START)
+    assert read()["mirror_last_block"] == 7
+    empty_tables()
+
+    assert "mirror_last_block" not in read()
+
+
+def test_one_process_reports_and_another_one_once_that_has_died(worker):
+    def report(ready: Any) -> None:
+        Readings().report()
+        ready.set()
+        signal.pause()
+
+    ready = multiprocessing.get_context("fork").Event()
+    first = forking.begun(report, ready)
+    assert ready.wait(PATIENCE_SECONDS)
+
+    second = Readings(PATIENCE_SECONDS)
+    second.report()
+    assert node.READY.values() == {}
+    forking.kill(first)
+    second.report()
+    assert node.READY.values() == {(): 0}
+
+
+def test_metrics_are_small_after_every_answer_of_every_endpoint(client, worker):
+    readings = Readings(PATIENCE_SECONDS)
+    readings.read_sizes()
+    readings.report()
+    observer = Observer()
+    for path, view in api_routes().views.items():
+        request = {
+            "REQUEST_METHOD": "GET" if hasattr(view, "get") else "POST",
+            "PATH_INFO": f"/api/v1/{re.sub('{.*?}', '1', path)}",
+        }
+        for status in (200, 400, 404, 429, 503):
+            observer.end(request, status, Times(time.monotonic()))
+    for service, method in (("ConsensusService", "subscribeTopic"), ("NetworkService", "getNodes")):
+        for status_code in ("OK", "CANCELLED", "INVALID_ARGUMENT", "UNKNOWN"):
+            grpc.CALLS.observe(
+                1.0, f"com.hedera.mirror.api.proto.{service}", method, "SERVER_STREAMING", status_code
+            )
+    worker.write()
+
+    body = client.get("/metrics").content
+
+    assert body.count(b"mirror_http_request_seconds_count{") == len(api_routes().views) + 4
+    assert len(body) < 90_000
+
+
 def test_processes_that_count_and_those_that_died_are_there(read):
-    files.Writer("web worker").write()
     exits.record("web worker 1 (process 77)", "ended")
     exits.record("web worker 2 (process 78)", "ended")
     exits.record("PostgreSQL's client backend (process 79)", "ended")
@@ -150,5 +228,5 @@ def test_only_clients_that_the_setting_names_may_read(client, settings_of, allow
             "they are.\n"
         )
     else:
-        assert re.search(r"^mirror_build_info\{", answer.content.decode(), re.M)
+        assert re.search(r"^# HELP mirror_build_info ", answer.content.decode(), re.M)
         assert answer.headers["cache-control"] == "no-store"

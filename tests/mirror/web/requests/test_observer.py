@@ -6,6 +6,8 @@ from mirror.core.metrics import http
 from mirror.web.requests.observer import Observer, Times
 from tests.memory import memory_kept_by
 
+NOTHING = [0] * (len(http.REQUESTS.bounds) + 2)
+
 
 @pytest.mark.parametrize(
     ("path", "route"),
@@ -24,15 +26,36 @@ def test_requests_are_counted_by_their_documented_path(path, route):
     observer = Observer()
     before = http.REQUESTS.values()
     for _ in range(2):
-        observer.end({"REQUEST_METHOD": "PUT", "PATH_INFO": path}, 404, Times(0.0))
+        observer.end({"REQUEST_METHOD": "PUT", "PATH_INFO": path}, 200, Times(0.0))
 
-    labels = route, "other", "404"
-    counts = http.REQUESTS.values()[labels][1:], before.get(labels, [0] * 17)[1:]
-    assert [now - then for now, then in zip(*counts, strict=True)] == [0] * 15 + [2]
+    labels = route, "other", "200"
+    counts = http.REQUESTS.values()[labels][1:], before.get(labels, NOTHING)[1:]
+    assert [now - then for now, then in zip(*counts, strict=True)] == [0] * len(http.REQUESTS.bounds) + [2]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "route"),
+    [
+        ("/api/v1/blocks", 400, "/api/v1/"),
+        ("/api/v1/blocks/7", 404, "/api/v1/"),
+        ("/api/v1/blocks", 429, "/api/v1/"),
+        ("/api/v1/blocks", 503, "/api/v1/"),
+        ("/api/v1/blocks", 500, "/api/v1/blocks"),
+        ("/api/v1/blocks", 304, "/api/v1/blocks"),
+        ("/admin/", 404, "/admin"),
+        ("/api/v1/nothing", 404, "unknown"),
+    ],
+)
+def test_mistakes_of_clients_and_refusals_are_counted_without_their_path(path, status, route):
+    labels = route, "GET", str(status)
+    before = sum(http.REQUESTS.values().get(labels, NOTHING)[1:])
+    Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": path}, status, Times(0.0))
+
+    assert sum(http.REQUESTS.values()[labels][1:]) == before + 1
 
 
 def test_the_time_that_a_client_takes_for_its_answer_does_not_count():
-    before = http.REQUESTS.values().get(("/metrics", "GET", "200"), [0] * 17)
+    before = http.REQUESTS.values().get(("/metrics", "GET", "200"), NOTHING)
     Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": "/metrics"}, 200, Times(5.0, ready=5.25), None)
 
     counts = zip(http.REQUESTS.values()["/metrics", "GET", "200"], before, strict=True)

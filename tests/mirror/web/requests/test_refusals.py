@@ -182,8 +182,8 @@ def test_what_needs_no_database_is_answered_while_all_turns_hang(settings_of):
 
 
 def _counted() -> int:
-    """Return how many requests for blocks were answered 503."""
-    return int(sum(http.REQUESTS.values().get((BLOCKS, "GET", "503"), [0.0])[1:]))
+    """Return how many requests of the API were answered 503."""
+    return int(sum(http.REQUESTS.values().get(("/api/v1/", "GET", "503"), [0.0])[1:]))
 
 
 def test_an_overdue_request_is_counted_once_and_teaches_nothing(settings_of):
