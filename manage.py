@@ -16,12 +16,12 @@ WITHOUT_DATABASE = {
 }  # fmt: skip
 # Commands about stored data: where there is no database, they make none.
 OF_STORED_DATA = {
-    "backfill", "backup", "distribute", "drop", "errata", "password", "prove", "prune", "reconcile",
+    "backup", "distribute", "drop", "errata", "password", "prove", "prune", "reconcile",
     "replay", "snapshot", "status", "verify",
 }  # fmt: skip
 # Commands that change what is stored, unless they only estimate: a replica refuses them.
 WRITING = {
-    "backfill", "changepassword", "clearsessions", "createsuperuser", "distribute", "drop", "errata", "flush",
+    "changepassword", "clearsessions", "createsuperuser", "distribute", "drop", "errata", "flush",
     "grant", "ingest", "loaddata", "migrate", "password", "prune", "reconcile", "restore", "upgrade",
 }  # fmt: skip
 # Commands that know nothing of the node, not even its settings: they begin at once.
@@ -29,7 +29,7 @@ ALONE = {"verify-proof"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}
 # Commands whose output only says how far they are, so that they go on when it can't be written.
-OUTLASTING_OUTPUT = UNTIL_STOPPED | {"backfill", "backup", "ingest", "restore", "serve-grpc", "upgrade"}
+OUTLASTING_OUTPUT = UNTIL_STOPPED | {"backup", "ingest", "restore", "serve-grpc", "upgrade"}
 
 
 def main() -> None:

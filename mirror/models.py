@@ -11,10 +11,6 @@ LOADER_LOCK = 0x6C6564676572
 UPGRADE_LOCK = 0x757067726164
 # The same for a backup, a restore or the pruning of old rows.
 KEEPING_LOCK = 0x6B656570
-# The same for a backfill of history, which loads into tables of its own.
-HISTORY_LOCK = 0x686973746F7279
-# Held while a backfill waits to put its tables in the place of the others, and does it: loaders make way.
-REPLACING_LOCK = 0x7265706C616365
 
 
 class LoaderState(models.Model):  # noqa: DJ008

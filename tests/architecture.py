@@ -18,7 +18,7 @@ PARTS = {
     "mirror.management": "commands of manage.py",
     "mirror.web": "web server, pages",
     "mirror.node": "start, loaders, health, PostgreSQL",
-    "mirror.operations": "backup, history, upgrade",
+    "mirror.operations": "backup, pruning, upgrade",
     "mirror.demo": "the simulated network",
     "web3sim": "contract calls",
     "contracts": "results, logs, actions",

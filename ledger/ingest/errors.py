@@ -18,9 +18,5 @@ class IngestError(Exception):
         self.kind = kind
 
 
-class TableSwapRequested(Exception):
-    """A backfill is ready to swap its tables in: the run ends, and another one continues in them."""
-
-
 class RecoverableError(Exception):
     """A problem of one transaction that is logged and skipped, unless the operator wants it to stop."""

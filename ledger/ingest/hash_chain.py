@@ -286,8 +286,8 @@ def left_out(file: RecordFile, last: Position) -> IngestError:
         "",
         f"the database has not loaded it, but later ones, up to {last.name} (block {last.index}): a file "
         "can't be put between them",
-        "Load it by `manage.py backfill`, which needs all that is loaded once more; or leave it out and name "
-        "only files after the last one loaded.",
+        "Load all files in their order into a second database (mirror/docs/history.md), or leave it out and "
+        "name only files after the last one loaded.",
         kind=ingest.CHAIN,
     )
 

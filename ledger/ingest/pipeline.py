@@ -7,15 +7,14 @@ for the disk: a crash loses no block that a client has seen.
 
 import gc
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from ledger.ingest.errors import IngestError, TableSwapRequested
+from ledger.ingest.errors import IngestError
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.loaded_ranges import Range
-from ledger.ingest.loader_lock import loader_lock, require_lock, swap_requested
+from ledger.ingest.loader_lock import loader_lock, require_lock
 from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.stages.build import BuildStage, FileBatch
@@ -34,7 +33,6 @@ __all__ = ["LoadOptions", "Pipeline", "Progress"]
 # The first batch has only so many transactions, and each later one at most twice as many: the writer, which
 # takes longest, has something to do as soon as possible.
 _FIRST_ITEMS = 2_500
-_SECONDS_BETWEEN_SWAP_CHECKS = 1.0
 
 
 class Pipeline:
@@ -61,7 +59,6 @@ class Pipeline:
         self._quorums = quorums
         self._report = report or (lambda progress: None)
         self._stopping = stopping or threading.Event()
-        self._next_swap_check = 0.0
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._dirty = DirtyKeys()
         self._read = ReadStage(readers, quorums, self._options.balances, self._dirty)
@@ -81,7 +78,7 @@ class Pipeline:
         Errors: StreamFileError for a file that is damaged, IngestError for one that does not follow. The
         files before it are loaded, nothing of it is.
         """
-        with loader_lock(self._options.lock), _fewer_collections(), closing(Writer()) as writer:
+        with loader_lock(), _fewer_collections(), closing(Writer()) as writer:
             self.progress.last = Position.stored()
             self.progress.snapshot = self._build.last_snapshot(self.progress.last)
             self.progress.covered = Range.ending_at(self.progress.last)
@@ -135,21 +132,12 @@ class Pipeline:
     def _submit(self, writer: Writer, batch: FileBatch) -> None:
         """Hand a batch to the writer once the one before is committed."""
         self._finish_writing(writer)
-        self._yield_to_backfill()
         self._build.submitted()
         self._dirty.submit()
         if batch.sources:
-            require_lock(self._options.lock)
+            require_lock()
             self._submitted = replace(self.progress)
             writer.submit(batch)
-
-    def _yield_to_backfill(self) -> None:
-        """Raise TableSwapRequested if a backfill is ready; the files not yet written are read again."""
-        if not self._options.yield_to_backfill or time.monotonic() < self._next_swap_check:
-            return
-        self._next_swap_check = time.monotonic() + _SECONDS_BETWEEN_SWAP_CHECKS
-        if swap_requested():
-            raise TableSwapRequested
 
     def _finish_writing(self, writer: Writer) -> None:
         if writer.finish():

@@ -57,7 +57,6 @@ class BalanceDifference(models.Model):
     """
 
     compared = None
-    beside_the_stream = True
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "account_id", "token_id")
     consensus_timestamp = fields.SnapshotTimestampField()

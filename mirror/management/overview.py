@@ -21,6 +21,11 @@ _DJANGO = {
     "dbshell": "Open psql on the node's database.",
 }
 
+# Commands of earlier releases, each with what to do instead.
+_REMOVED = {
+    "backfill": "load the history into a second database, and use that (`mirror/docs/history.md`)",
+}
+
 
 def command_names() -> list[str]:
     """Return the names of our commands, in the order of the overview."""
@@ -49,6 +54,8 @@ def check(name: str, arguments: list[str]) -> None:
     If they ask for the help of one of ours, it is printed, and the program ends.
     """
     commands = get_commands()
+    if name in _REMOVED:
+        raise UsageError(f"There is no command {name!r} any more: {_REMOVED[name]}.")
     if name not in commands:
         near = get_close_matches(name, [*command_names(), *commands], n=1)
         meant = f"did you mean `manage.py {near[0]}`? " if near else ""

@@ -1,4 +1,4 @@
-"""What operators do rarely, on a live demo network: back up, restore, backfill, adopt a dump, prune.
+"""What operators do rarely, on a live demo network: back up, restore, adopt a dump, prune.
 
     python -m tests.benchmarks.operations FOLDER
 
@@ -25,7 +25,6 @@ import psycopg
 from mirror.node.postgres import cluster
 from mirror.node.postgres.installation import server_paths
 from mirror.operations.backup.manifest import Manifest
-from tests.benchmarks.backfill import last_quarter
 from tests.benchmarks.scale.databases import digests, reachable
 from tests.node import LiveNode, Node
 
@@ -38,14 +37,14 @@ class Operations:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.live, self.restored = LiveNode(folder / "live"), Node(folder / "restored")
-        self.backfilled, self.adopted = Node(folder / "backfilled"), Node(folder / "adopted")
-        for node in (self.live, self.restored, self.backfilled, self.adopted):
+        self.adopted = Node(folder / "adopted")
+        for node in (self.live, self.restored, self.adopted):
             node.folder.mkdir(mode=0o755)
         self.stream = self.live.folder / "demo-stream"
         self.backup = folder / "backup"
 
     def steps(self) -> list[Callable[[], None]]:
-        copies = [self.back_up, self.restore, self.backfill, self.compare, self.adopt]
+        copies = [self.back_up, self.restore, self.compare, self.adopt]
         return [*copies, self.drop, self.prune, self.retain]
 
     def back_up(self) -> None:
@@ -63,40 +62,24 @@ class Operations:
         check(block is not None and block.number == last_block(self.restored), "has the block of the backup")
         run(self.restored, "verify", self.stream, "--to", str(last_block(self.restored)))
 
-    def backfill(self) -> None:
-        """Load the last quarter, and backfill what was before while another process follows the stream."""
-        run(self.backfilled, "ingest", last_quarter(self.stream, self.folder / "newest"))
-        with reachable(str(self.backfilled.folder)) as url, psycopg.connect(url, autocommit=True) as database:
-            blocks = "select count(*), min(index), max(index) from record_file"
-            before = database.execute(blocks).fetchone() or ()
-            print(f"  loaded: blocks {before[1]} to {before[2]}")
-            self.backfilled.begin("ingest", "--follow", str(self.stream))
-            self.backfilled.wait_for(lambda: last_block(self.backfilled) > before[2])
-            run(self.backfilled, "backfill", "genesis", "head", self.stream)
-            count, first, last = database.execute(blocks).fetchone() or ()
-            check(first == 0 and count == last + 1, f"blocks 0 to {last} are loaded, without a gap")
-            self.backfilled.wait_for(lambda: last_block(self.backfilled) > last)
-        check(self.backfilled.stop(signal.SIGTERM) == 0, "the other process has gone on loading")
-
     def compare(self) -> None:
-        """Stop the live network, load its last blocks into the other nodes, and compare all tables."""
+        """Stop the live network, load its last blocks into the restored one, and compare all tables."""
         check(self.live.stop(signal.SIGTERM) == 0, "the node has stopped in order")
-        for node in (self.restored, self.backfilled):
-            run(node, "ingest", self.stream)
-            run(node, "verify", self.stream)
-            self.check_equal(node)
+        run(self.restored, "ingest", self.stream)
+        run(self.restored, "verify", self.stream)
+        self.check_equal(self.restored)
 
     def adopt(self) -> None:
         """Adopt a dump of a database that has what the original mirror node writes, and no more."""
         dump = self.folder / "original.dump"
-        with reachable(str(self.backfilled.folder)) as url:
+        with reachable(str(self.restored.folder)) as url:
             with psycopg.connect(url, autocommit=True) as database:
                 database.execute("create database original template mirror_node")
             original = url.replace("/mirror_node?", "/original?")
             with psycopg.connect(original, autocommit=True) as database:
                 for statement in to_form_of_original():
                     database.execute(statement)
-            postgres(self.backfilled, "pg_dump", "--format=custom", f"--file={dump}", original)
+            postgres(self.restored, "pg_dump", "--format=custom", f"--file={dump}", original)
         with reachable(str(self.adopted.folder)) as url:
             postgres(
                 self.adopted, "pg_restore", "--no-owner", "--no-privileges", f"--dbname={url}", str(dump)
@@ -238,9 +221,8 @@ def main(arguments: list[str] | None = None) -> None:
                 failed += 1
                 print(f"  FAILED: {type(error).__name__}: {error}", flush=True)
     finally:
-        for node in (operations.live, operations.backfilled):
-            if node.process and node.process.poll() is None:
-                node.stop(signal.SIGTERM)
+        if operations.live.process and operations.live.process.poll() is None:
+            operations.live.stop(signal.SIGTERM)
     print(f"{failed} steps failed." if failed else "All steps passed.")
     sys.exit(1 if failed else 0)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from ledger.ingest.balances.start import Start
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.loaded_ranges import Range
-from mirror.models import LOADER_LOCK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,17 +13,13 @@ class LoadOptions:
 
     `allow_gap`: load files that don't follow the last one. `start` (ns): allow a gap that ends there.
     `balances`: if nothing is stored, begin with them, and with the first file that ends after them.
-    `yield_to_backfill`: stop with TableSwapRequested when a backfill is ready to swap its tables in.
-    `require_archive`: stop at the first file that can't be archived. `lock`: advisory lock key; a backfill,
-    which loads into its own tables, passes another one.
+    `require_archive`: stop at the first file that can't be archived.
     """
 
     allow_gap: bool = False
     start: int | None = None
     balances: Start | None = None
-    yield_to_backfill: bool = False
     require_archive: bool = False
-    lock: int = LOADER_LOCK
 
 
 @dataclass

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from django.db import connection, transaction
 
 from ledger.ingest import loaded_ranges, stored_network
-from ledger.ingest.errors import TableSwapRequested
 from ledger.ingest.rows.registry import START
 from ledger.ingest.stages.build import FileBatch, LoadedFile
 from mirror.core import logs
@@ -17,21 +16,18 @@ from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)
 
-_TABLE = "select 'record_file'::regclass::oid"
-
 
 class Writer:
     """Writes one batch at a time, in order."""
 
     def __init__(self) -> None:
-        # The table of blocks when the run began.
-        self._table = _begin_run()
+        _begin_run()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
         self._writing: Future[None] | None = None
 
     def submit(self, batch: FileBatch) -> None:
         """Begin to write a batch; the one before has to be finished."""
-        self._writing = self._thread.submit(_write, batch, self._table)
+        self._writing = self._thread.submit(_write, batch)
 
     def finish(self) -> bool:
         """Wait until the batch is committed, and return whether there was one. Errors: those of writing."""
@@ -46,18 +42,15 @@ class Writer:
         self._thread.shutdown()
 
 
-def _begin_run() -> int:
-    """Do what is due before a run, and return the number of the table of blocks."""
+def _begin_run() -> None:
+    """Do what is due before a run."""
     with transaction.atomic(), connection.cursor() as cursor:
         stored_network.remember()
         for work in START:
             work(cursor)
-        cursor.execute(_TABLE)
-        return int(cursor.fetchone()[0])
 
 
-def _write(batch: FileBatch, table: int) -> None:
-    """Write a batch. Errors: TableSwapRequested when the table of blocks is another than `table`."""
+def _write(batch: FileBatch) -> None:
     began = time.monotonic()
     with (
         # COPY raises errors of the client, which no caller expects.
@@ -67,12 +60,6 @@ def _write(batch: FileBatch, table: int) -> None:
         connection.cursor() as cursor,
         ingest.stage("copy"),
     ):
-        # No tables are swapped in before the end of the transaction; a session that has lost the loader's
-        # lock may find them swapped.
-        cursor.execute("lock table record_file in row exclusive mode")
-        cursor.execute(_TABLE)
-        if cursor.fetchone() != (table,):
-            raise TableSwapRequested
         batch.rows.write(cursor)
         loaded_ranges.write(cursor, batch.ranges.values())
         if batch.archive:

@@ -24,8 +24,8 @@ class Command(NodeCommand):
         "balance_difference. The exit code is 1 if there is any."
     )
     when = (
-        "Use it to prove that nothing is missing: after a start in the middle, a backfill, or when you doubt "
-        "a balance. It may run while the node is loading."
+        "Use it to prove that nothing is missing: after a start in the middle, or when you doubt a "
+        "balance. It may run while the node is loading."
     )
     examples = (
         ("reconcile /data/streams", "All balance files of a folder and of those below it."),

@@ -17,7 +17,6 @@ from mirror.node.health.facts import State
 from mirror.node.health.status import Status
 from mirror.node.start import database
 from mirror.node.start.tables import check_current
-from mirror.operations.history import state
 from mirror.web.grpc import process as grpc
 from mirror.web.monitoring import probe
 
@@ -53,15 +52,13 @@ class Command(NodeCommand):
             check_current()
             now = status.read()
             stock = inventory.read(now)
-            backfill = state.read()
         answer = probe.probe()
         if options["json"]:
-            facts = now.json | stock.json(now) | {"web_server": answer.json, "grpc_server": grpc.state()}
-            self._write_json(facts | {"backfill": backfill and backfill.json})
+            servers = {"web_server": answer.json, "grpc_server": grpc.state()}
+            self._write_json(now.json | stock.json(now) | servers)
         else:
-            last = [("Backfill", backfill.sentence)] if backfill else []
-            if state_of_grpc := grpc.state():
-                last.insert(0, ("gRPC server", state_of_grpc["text"]))
+            state_of_grpc = grpc.state()
+            last = [("gRPC server", state_of_grpc["text"])] if state_of_grpc else []
             self._show(now, [*stock.lines(now), ("Web server", answer.text), *last])
         if now.needs_operator:
             sys.exit(1)

@@ -13,7 +13,7 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
-from mirror.node.loading.single_loader import retry_after_swap, single_loader
+from mirror.node.loading.single_loader import single_loader
 from mirror.node.postgres.server import Server
 
 
@@ -42,19 +42,14 @@ def import_files(
     def attempt() -> None:
         nonlocal done
         create_partitions_ahead()
-        with single_loader(stopping), Reporting(source=load.source + by) as report:
+        with single_loader(), Reporting(source=load.source + by) as report:
 
             def show_and_report(progress: Progress) -> None:
                 show(progress)
                 report.loading(progress)
 
             pipeline = Pipeline(
-                options=LoadOptions(
-                    allow_gap=load.allow_gap,
-                    balances=load.balances,
-                    yield_to_backfill=True,
-                    require_archive=True,
-                ),
+                options=LoadOptions(allow_gap=load.allow_gap, balances=load.balances, require_archive=True),
                 quorums=load.quorums,
                 report=show_and_report,
                 # The next attempt skips what an interrupted one has loaded, which counts once.
@@ -68,7 +63,5 @@ def import_files(
                 done = pipeline.committed
                 raise
 
-    outage.retry_during_outage(
-        lambda: retry_after_swap(attempt, stopping), stopping, server.ensure_up if server else None
-    )
+    outage.retry_during_outage(attempt, stopping, server.ensure_up if server else None)
     return done

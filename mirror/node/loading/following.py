@@ -34,7 +34,7 @@ from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.node.health.facts import Block
 from mirror.node.loading import archive_maintenance, reconciliation, start_point
-from mirror.node.loading.single_loader import retry_after_swap, single_loader
+from mirror.node.loading.single_loader import single_loader
 from mirror.node.postgres.server import Server
 from network import bundled
 
@@ -67,9 +67,8 @@ def follow(
     """
     run = _Run(echo, stopping, location, start, until)
     try:
-        finished = outage.retry_during_outage(
-            lambda: retry_after_swap(run.follow, stopping), stopping, server.ensure_up if server else None
-        )
+        again = server.ensure_up if server else None
+        finished = outage.retry_during_outage(run.follow, stopping, again)
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
     except DatabaseError as error:
@@ -111,13 +110,13 @@ class _Run:
             # Networks that publish blocks write no balance files.
             has_balance_files = choice.stream is Stream.RECORD
             with (
-                single_loader(self.stopping),
+                single_loader(),
                 Reporting(source=source, following=True) as report,
                 reconciliation.in_thread(self.echo, self.location) if has_balance_files else nullcontext(),
                 archive_maintenance.in_thread(self.echo, self.location, book),
             ):
                 pipeline = Pipeline(
-                    options=LoadOptions(start=first, balances=balances, yield_to_backfill=True),
+                    options=LoadOptions(start=first, balances=balances),
                     quorums=quorums,
                     report=_Lines(self.echo, report).show,
                     progress=replace(self.committed),

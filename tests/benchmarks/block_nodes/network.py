@@ -1,8 +1,10 @@
 """A history as blocks and record files, and nodes that load it."""
 
 import json
+import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +19,6 @@ from mirror.demo.publish.history import BlockWriter, History
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.installation import server_paths
-from tests.benchmarks.backfill import arguments, environment
 from tests.composing import Composer
 from tests.node import ROOT
 
@@ -142,6 +143,15 @@ def _session(data: Path) -> Iterator[psycopg.Connection[Any]]:
         dbname="mirror_node", user="mirror_node", host=str(server_paths(data).socket), connect_timeout=5
     ) as session:
         yield session
+
+
+def arguments(*command: str | Path) -> list[str]:
+    return [sys.executable, "manage.py", *map(str, command)]
+
+
+def environment(data: Path, **variables: str) -> dict[str, str]:
+    others = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    return others | {"SVC_MIRROR_DATA": str(data), "SVC_MIRROR_NETWORK": "simulated"} | variables
 
 
 def digests(data: Path) -> dict[str, str]:

@@ -307,7 +307,7 @@ def test_a_block_that_has_the_number_of_a_loaded_one_is_said_to_be_of_another_hi
 
     assert blocks[0].hash.hex()[:16] in raised.value.cause
     assert strange.hash.hex()[:16] in raised.value.cause
-    assert "backfill" not in raised.value.cure
+    assert "second database" not in raised.value.cure
 
     begins_alike = strange.hash[:40].hex() + "6f" * 8
     with connection.cursor() as cursor:
@@ -328,7 +328,7 @@ def test_the_next_block_of_an_earlier_history_is_not_called_one_that_was_left_ou
     with pytest.raises(IngestError, match="not of the same history") as raised:
         load(tmp_path / "others")
 
-    assert "backfill" not in raised.value.cure
+    assert "second database" not in raised.value.cure
 
 
 def test_a_network_goes_over_from_record_files_to_blocks(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ ALL = "\n".join(PAGES.values())
 CALLS = sorted(set(re.findall(r"(?:^    (?:\S+=\S+ )*|`)manage\.py ([^`\n]+)", ALL, re.M)) - {"..."})
 OURS = {name for name, app in get_commands().items() if app == "mirror"}
 # Those of Django and of other programs that the pages show.
-OTHERS = {"check": "django.core", "migrate": "django.core"}
+OTHERS = dict.fromkeys(("check", "dumpdata", "loaddata", "migrate"), "django.core")
 OPTIONS_OF_OTHERS = {
     *(
         "--config",
@@ -36,6 +36,7 @@ OPTIONS_OF_OTHERS = {
         "--no-privileges",
         "--now",
         "--output-path",
+        "--owner",
         "--path",
         "--pipe",
         "--profile",

@@ -75,6 +75,16 @@ def test_misspelt_command_is_refused_with_the_one_that_was_meant() -> None:
         overview.check("qqq", [])
 
 
+def test_removed_command_is_refused_with_what_to_do_instead() -> None:
+    done = manage("backfill", "genesis", "head", "/data/streams")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "There is no command 'backfill' any more: load the history into a second database, and use that "
+        "(`mirror/docs/history.md`).\n"
+    )
+
+
 def test_wrong_use_starts_no_database(data_folder: object) -> None:
     done = manage("upgrade", "now", SVC_MIRROR_DATA=f"{data_folder}/new")
 
@@ -96,7 +106,6 @@ def test_manage_alone_prints_the_overview() -> None:
         (["snapshot", "load", "check"], True, True),
         (["snapshot", "check", "folder"], False, False),
         (["reconcile", "folder"], True, False),
-        (["backfill", "genesis", "head"], True, False),
         (["ingest", "folder"], True, True),
     ],
 )

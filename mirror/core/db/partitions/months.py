@@ -22,11 +22,9 @@ _SECONDS = 300.0
 _SECONDS_WITHOUT_LATER = 0.1
 
 # How many partitions of a table are not among the known ones, and the bytes of some. Whether known ones are
-# gone does not matter: who looked for months while some are dropped would wait for the locks of that. A table
-# in whose place a backfill has put another counts as a partition more.
+# gone does not matter: who looked for months while some are dropped would wait for the locks of that.
 _LATER = """
-    select (select count(*) from pg_inherits where inhparent = %s and inhrelid::bigint <> all(%s::bigint[]))
-            + (select pg_table_is_visible(%s::oid) is not true)::int,
+    select (select count(*) from pg_inherits where inhparent = %s and inhrelid::bigint <> all(%s::bigint[])),
         (select coalesce(sum(pg_relation_size(number::oid)), 0) from unnest(%s::bigint[]) number)"""
 
 
@@ -79,7 +77,7 @@ def all_months() -> tuple[Month, ...]:
     if not known or now < _no_later_until:
         return known
     seen = _state
-    values = seen.table, list(seen.partitions), seen.table, list(seen.later)
+    values = seen.table, list(seen.partitions), list(seen.later)
     if session().execute(_LATER, values).fetchall() != [(0, 0)]:
         known = _read()
     _no_later_until = now + _SECONDS_WITHOUT_LATER

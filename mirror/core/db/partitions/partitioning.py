@@ -13,6 +13,7 @@ What is done can be seen in the catalogue, so another process goes on wherever o
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -32,22 +33,57 @@ from mirror.core.db.partitions.making import (
     unused_name,
     withdraw,
 )
-from mirror.core.db.schema import table_copies
 from mirror.core.db.schema.locking import change_table
-from mirror.core.db.schema.table_copies import Index
-from mirror.core.db.statements import execute, quoted, row, value
+from mirror.core.db.statements import column, execute, quoted, row, rows, value
 from mirror.core.values.timestamp import MAX
 
 _ENDS = "select min({time}), max({time}) from {table}"
 _VALIDATED = "select convalidated from pg_constraint where conrelid = to_regclass(%s) and conname = %s"
+# Constraints with an index before other indexes.
+_INDEXES = """
+    select c.relname, i.indisvalid, i.indisunique, array(
+            select attname
+            from unnest(i.indkey[:i.indnkeyatts - 1]) with ordinality as key (number, position)
+            join pg_attribute a on a.attrelid = i.indrelid and a.attnum = number order by position)::text[],
+        pg_get_indexdef(i.indexrelid), k.conname, pg_get_constraintdef(k.oid)
+    from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    left join pg_constraint k on k.conindid = i.indexrelid and k.conrelid = i.indrelid
+    where i.indrelid = to_regclass(%s) order by k.conname is null, i.indexrelid"""
+_VIEWS = """
+    select distinct view.relname from pg_depend d
+    join pg_rewrite r on r.oid = d.objid and d.classid = 'pg_rewrite'::regclass
+    join pg_class view on view.oid = r.ev_class
+    where d.refclassid = 'pg_class'::regclass and d.refobjid = to_regclass(%s)"""
+# Who may do what, apart from the owner.
+_GRANTS = """
+    select g.privilege_type, case when g.grantee = 0 then 'public' else quote_ident(r.rolname) end,
+        g.is_grantable
+    from pg_class c cross join lateral aclexplode(c.relacl) g left join pg_roles r on r.oid = g.grantee
+    where c.oid = to_regclass(%s) and g.grantee <> c.relowner"""
+_OWNER = """
+    select quote_ident(pg_get_userbyid(relowner)), relowner = current_user::regrole
+    from pg_class where oid = to_regclass(%s)"""
 
 
-def _lacks_time(index: Index) -> bool:
+class _Index(NamedTuple):
+    """An index, and its constraint if it has one; `columns` are those of its key that are no expressions."""
+
+    name: str
+    valid: bool
+    unique: bool
+    columns: list[str]
+    definition: str
+    constraint: str | None
+    constraint_definition: str | None
+
+
+def _lacks_time(index: _Index) -> bool:
     """Return whether partitions can't have an index: they are unique only with the time."""
     return index.unique and TIME not in index.columns
 
 
-def _time_index_name(index: Index) -> str:
+def _time_index_name(index: _Index) -> str:
     """Return the name of the index that replaces it."""
     return f"{index.name}_time"
 
@@ -62,7 +98,7 @@ def partition_table(table: str, *, run_step: Callable[[Callable[[], None]], bool
     if partitioned_tables([table]):
         return True
     # They would go on reading what is then only its first partition.
-    if views := table_copies.dependent_views([quoted(table)]):
+    if views := column(_VIEWS, [quoted(table)]):
         raise OperatorError(
             f"The table {table} can't be partitioned by month while views read it ({', '.join(views)}): they "
             "would miss the rows of new months. Drop them, and make them again afterwards."
@@ -113,7 +149,7 @@ def _validate(table: str) -> None:
 
 def _complete_indexes(table: str) -> None:
     """Build an index with the time for each unique one without it."""
-    indexes = table_copies.indexes(quoted(table))
+    indexes = _indexes(table)
     for index in filter(_lacks_time, indexes):
         with_time = quoted(_time_index_name(index))
         existing = next((each for each in indexes if each.name == _time_index_name(index)), None)
@@ -133,7 +169,7 @@ def _replace_table(table: str) -> None:
     execute(f"lock table {quoted(table)} in access exclusive mode")
     lower, upper = announcements()[table]
     first = unused_name(partition_name(table, lower, upper))
-    indexes = table_copies.indexes(quoted(table))
+    indexes = _indexes(table)
     replaced = {_time_index_name(index): index.name for index in indexes if _lacks_time(index)}
     execute(f"alter table {quoted(table)} rename to {quoted(first)}")
     _rename_indexes(first, indexes)
@@ -143,8 +179,8 @@ def _replace_table(table: str) -> None:
     )
     for index in indexes:
         if index.valid and not _lacks_time(index):
-            table_copies.copy_index(index, quoted(table), replaced.get(index.name, ""))
-    table_copies.copy_privileges(quoted(first), quoted(table))
+            _copy_index(index, table, replaced.get(index.name, index.name))
+    _copy_privileges(first, table)
     execute(
         f"alter table {quoted(table)} attach partition {quoted(first)} "
         f"for values from ({bound_sql(lower)}) to ({bound_sql(upper)})"
@@ -154,7 +190,7 @@ def _replace_table(table: str) -> None:
         create_months([table], [month_span(upper)])
 
 
-def _rename_indexes(first: str, indexes: list[Index]) -> None:
+def _rename_indexes(first: str, indexes: list[_Index]) -> None:
     """Rename the indexes of the first partition: the new table gets their names. Drop what it can't have."""
     for number, index in enumerate(indexes, 1):
         if _lacks_time(index) and index.constraint:
@@ -163,3 +199,29 @@ def _rename_indexes(first: str, indexes: list[Index]) -> None:
             execute(f"drop index {quoted(index.name)}")
         else:
             execute(f"alter index {quoted(index.name)} rename to {quoted(f'{first}_idx{number}')}")
+
+
+def _indexes(table: str) -> list[_Index]:
+    return [_Index(*each) for each in rows(_INDEXES, [quoted(table)])]
+
+
+def _copy_index(index: _Index, table: str, name: str) -> None:
+    """Make the same index of another table, with another name unless it has a constraint."""
+    if index.constraint:
+        constraint = f"{quoted(index.constraint)} {index.constraint_definition}"
+        execute(f"alter table {quoted(table)} add constraint {constraint}")
+        return
+    # CREATE [UNIQUE] INDEX name ON schema.table USING ...: only the two names change.
+    _, _, rest = index.definition.partition(" USING ")
+    unique = "unique " if index.unique else ""
+    execute(f"create {unique}index {quoted(name)} on {quoted(table)} using {rest}")
+
+
+def _copy_privileges(source: str, copy: str) -> None:
+    """Copy the owner and the privileges of a table to another."""
+    owner, is_ours = row(_OWNER, [quoted(source)])
+    if not is_ours:
+        execute(f"alter table {quoted(copy)} owner to {owner}")
+    for privilege, role, grantable in rows(_GRANTS, [quoted(source)]):
+        option = " with grant option" if grantable else ""
+        execute(f"grant {privilege} on {quoted(copy)} to {role}{option}")

@@ -108,7 +108,6 @@ def test_programs_get_the_same_facts_as_json(no_loader: None, build: Build) -> N
             "compiled",
             "web_server",
             "grpc_server",
-            "backfill",
             "loaded",
             "replicas",
             "ledger_id",

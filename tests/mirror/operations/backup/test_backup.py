@@ -357,7 +357,7 @@ def test_nobody_loads_into_a_part_of_a_backup(untouched: None) -> None:
     with session() as own:
         own.execute(f"create schema {tables.RESTORING}")
         try:
-            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), single_loader(GOES_ON):
+            with pytest.raises(OperatorError, match="`manage.py restore` goes on"), single_loader():
                 pass
         finally:
             own.execute(f"drop schema {tables.RESTORING}")

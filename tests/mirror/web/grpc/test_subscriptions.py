@@ -5,10 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
 from mirror.core.db import notifications
-from mirror.core.db.schema import table_copies
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import subscription
 from tests.build import SECOND, START, Build
@@ -291,34 +290,6 @@ def test_a_client_that_does_not_read_gets_all_from_the_database_later(
     numbers = [hapi.ConsensusTopicResponse.FromString(data).sequenceNumber for data in answers]
 
     assert numbers == list(range(2, 402))
-
-
-def test_messages_go_on_in_tables_that_a_backfill_puts_in_place(server: Served, client: Client) -> None:
-    topic(2, 3)
-    stream = client.subscribe(limit=5)
-    stream.has(2)
-    table_copies.copy_tables(["topic_message"], "copies")
-    add(4)
-    with connection.cursor() as cursor:
-        cursor.execute("insert into copies.topic_message select * from topic_message")
-        # What it has loaded of an earlier time.
-        cursor.execute(
-            "insert into copies.topic_message (topic_id, sequence_number, consensus_timestamp, message, "
-            "running_hash) values (%s, 1, %s, '', '')",
-            [TOPIC, START],
-        )
-        with transaction.atomic():
-            table_copies.swap_tables(["topic_message"], "copies", "replaced")
-        cursor.execute("drop schema copies cascade; drop schema replaced cascade")
-    for number in (5, 6):
-        add(number)
-        notify()
-
-    assert stream.ended() == OK
-    assert stream.numbers == [2, 3, 4, 5, 6]
-    later = client.subscribe(limit=6)
-    assert later.ended() == OK
-    assert later.numbers == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_client_that_leaves_is_forgotten(server: Served, client: Client) -> None:
