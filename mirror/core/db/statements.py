@@ -76,26 +76,20 @@ def is_locked(lock: int) -> bool:
 
 @contextmanager
 def locked(
-    *locks: int, stopping: threading.Event | None = None, pause: float = _RETRY_SECONDS
+    lock: int, *, stopping: threading.Event | None = None, pause: float = _RETRY_SECONDS
 ) -> Iterator[bool]:
-    """Hold advisory locks, taken in order, for the block; yield False if `stopping` is set before all are.
+    """Hold an advisory lock for the block; yield False if `stopping` is set before it is taken.
 
     This tries repeatedly: a waiting statement would block an index that is built concurrently.
     """
-    taken: list[int] = []
     stopping = stopping or threading.Event()
+    while not value("select pg_try_advisory_lock(%s)", [lock]):
+        if stopping.wait(pause):
+            yield False
+            return
     try:
-        for lock in locks:
-            while not value("select pg_try_advisory_lock(%s)", [lock]):
-                if stopping.wait(pause):
-                    break
-            else:
-                taken.append(lock)
-                continue
-            break
-        yield len(taken) == len(locks)
+        yield True
     finally:
-        # A session that was lost has lost its locks too.
+        # A session that was lost has lost its lock too.
         with suppress(Error):
-            for lock in reversed(taken):
-                execute("select pg_advisory_unlock(%s)", [lock])
+            execute("select pg_advisory_unlock(%s)", [lock])
