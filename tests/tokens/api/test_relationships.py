@@ -146,7 +146,7 @@ JUNE = 1_685_577_600 * SECOND  # 2023-06-01
 
 @pytest.fixture
 def changing(build, settings_of):
-    """Account 1001: token 31 frozen at 10, left at 20, joined again at 30; 32 joined at 20; snapshots at 5, 25."""
+    """Account 1001: token 31 frozen at 10, left at 20, back at 30; 32 joined at 20; snapshots at 5, 25."""
     settings_of({"clock.now": JUNE / SECOND + 86_400.0})
     build.entity(1001)
     build.token(31)

@@ -27,6 +27,8 @@ _SUBJECTS = {
 
 
 def markdown() -> str:
+    for module in iter_modules(metrics.__path__):
+        import_module(f"mirror.core.metrics.{module.name}")
     return "\n".join((HEADING, *_lines()))
 
 
@@ -41,6 +43,4 @@ def _lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for module in iter_modules(metrics.__path__):
-        import_module(f"mirror.core.metrics.{module.name}")
     print(markdown())
