@@ -11,10 +11,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas import block_requirement, shared_state
-from mirror.core.db.replicas.reading import Reader
-from mirror.core.db.replicas.servers import Server as Place
-from mirror.core.db.replicas.shared_state import Scoreboard
+from mirror.core.db.replicas import Reader
+from mirror.core.db.replicas import Server as Place
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import server_paths
@@ -24,7 +22,6 @@ from tests.waiting import wait_until
 # Tests reach both by their sockets, as their port may be taken, and wait until what they wrote has come over.
 _CONFIGURATION = {"listen_addresses": "''", "synchronous_commit": "on"}
 _ADDRESSES = {"db.replicas": ("127.0.0.1/32",)}
-REPLICA, PRIMARY = 0, 1
 
 # A block that is the last one of the database.
 _BLOCK = """
@@ -119,39 +116,40 @@ class Replicated:
         self.on(self.replica, "select pg_wal_replay_pause()")
         self.wait_for(self.replica, "select pg_get_wal_replay_pause_state() = 'paused'")
 
+    def lag_behind(self) -> None:
+        """Let the replica have a block that it does not replay."""
+        self.hold()
+        self.add_block(self.last_block(self.primary) + 1)
+        self.wait_for(self.replica, "select pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()")
+
     def wait_for(self, server: Server, statement: str, values: Any = ()) -> None:
         """Wait until a statement says yes."""
         wait_until(lambda: self.on(server, statement, values) == [(True,)])
 
     # READING
 
-    def places(self) -> list[Place]:
-        """Return the servers as a reader knows them: the replica, and the primary."""
+    def servers(self) -> list[Place]:
+        """Return the servers as a reader has them: the replica, and the primary."""
         default = connections.settings[DEFAULT_DB_ALIAS]
         return [
-            Place(
-                number,
-                name,
-                {**default, "HOST": str(server.paths.socket), "NAME": DATABASE, "USER": ROLE},
-                server is self.primary,
-            )
-            for number, (name, server) in enumerate((("replica", self.replica), ("primary", self.primary)))
+            Place(name, {**default, "HOST": str(server.paths.socket), "NAME": DATABASE, "USER": ROLE})
+            for name, server in (("replica", self.replica), ("primary", self.primary))
         ]
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        """Have this process read from the replica in the block."""
-        places = self.places()
-        reader = Reader(places, Scoreboard(shared_state.create(len(places)), len(places)))
+    def reading(self, *more: Place) -> Iterator[Reader]:
+        """Have this process read from the replica, and from `more`, in the block."""
+        replica, primary = self.servers()
+        reader = Reader([*more, replica, primary])
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
-        block_requirement.reader = reader
-        sql.set_fetcher(reader.fetch)
+        before, own.settings_dict = own.settings_dict, {**own.settings_dict, **primary.settings}
+        sql.choose_session(reader.session)
         try:
             yield reader
         finally:
-            block_requirement.reader = None
-            sql.set_fetcher(None)
-            for session in (own.sessions or {}).values():
-                session.close()
-            own.sessions = own.preferred = None
+            sql.choose_session()
+            own.close()
+            if own.replica is not None:
+                own.replica.close()
+            own.replica, own.settings_dict = None, before

@@ -24,8 +24,8 @@ from django.urls import get_resolver
 from mirror.core import config
 from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import replicas
 from mirror.core.db.reading import timeouts
-from mirror.core.db.replicas import reading, servers
 from mirror.core.db.scheduling import slow_slot
 from mirror.core.metrics import files
 from mirror.core.processes import operating_system, process_table, signals
@@ -80,7 +80,7 @@ def check_settings() -> None:
     reverse_proxies.check(rate_limits.EXEMPT)
     reverse_proxies.check("metrics.allowed")
     users.configured()
-    servers.configured()
+    replicas.configured_servers()
 
 
 def check_process_limits() -> None:
@@ -196,8 +196,7 @@ def serve(listening: socket.socket) -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
-    memory = rate_limits.create_memory(), reading.create_scoreboard()
-    application = partial(_application, shared, *memory, most_connections)
+    application = partial(_application, shared, rate_limits.create_memory(), most_connections)
     # The workers are copies of this process, and share what it has loaded.
     multiprocessing.set_start_method("fork", force=True)
     _ = get_resolver().url_patterns, gateway
@@ -206,7 +205,7 @@ def serve(listening: socket.socket) -> None:
 
 
 def _application(
-    shared: Sequence[slow_slot.Files], limits: int | None, replicas: int, most_connections: int
+    shared: Sequence[slow_slot.Files], limits: int | None, most_connections: int
 ) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
@@ -218,7 +217,7 @@ def _application(
     operating_system.become_expendable()
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use_replicas(replicas)
+    replicas.use()
     from mirror.web.requests import gateway
     from mirror.wsgi import application
     from web3sim.processes import pool

@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from mirror.core.db.reading.sql import TIMEOUT, Row, Values, fetch, fetch_local, set_fetcher
+from mirror.core.db.reading.sql import TIMEOUT, choose_session, fetch, own_session, reading_cursor
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.urls import ROUTES
@@ -203,15 +203,15 @@ def test_following_the_links_gives_every_row_once(path, settings_of, django_db_b
 
 @contextmanager
 def _slow() -> Iterator[None]:
-    def read(statement: str, values: Values, timeout: str) -> list[Row]:
-        fetch_local(f"select pg_sleep({_SLOW_SECONDS})", (), timeout)
-        return fetch_local(statement, values, timeout)
+    def session(own: Any, error: Any) -> Any:
+        reading_cursor(own_session(own, error), TIMEOUT).execute(f"select pg_sleep({_SLOW_SECONDS})")
+        return own
 
-    set_fetcher(read)
+    choose_session(session)
     try:
         yield
     finally:
-        set_fetcher(None)
+        choose_session()
 
 
 @pytest.mark.usefixtures("_late")

@@ -63,9 +63,9 @@ class Trace(NamedTuple):
         return self.deadline + self.seconds
 
 
-#: A request, the id of the client's request, and the block that the answer must be from or after.
-REQUEST = TypedJson(tuple[Call | Trace, str | None, int])
-#: The answer, whose result follows, or None if chunks follow; whether it is the last; the newest block read.
-ANSWER = TypedJson(tuple[Answer | None, bool, int])
+#: A request, and the id of the client's request.
+REQUEST = TypedJson(tuple[Call | Trace, str | None])
+#: The answer, whose result follows, or None if chunks follow; and whether it is the last.
+ANSWER = TypedJson(tuple[Answer | None, bool])
 #: The end of chunks: whether they are complete, and whether they were the last answer.
 END = TypedJson(tuple[bool, bool])

@@ -15,9 +15,9 @@ _CHUNK_BYTES = 1 << 16
 _MAX_BYTES = 256 << 20
 
 _Value = int | float | bool | str | tuple[str, ...] | Fraction | None
-#: The settings, the database as JSON, and the descriptor of the file of replicas.
+#: The settings, and the database as JSON.
 START = TypedJson(
-    tuple[dict[str, _Value], str, int | None],
+    tuple[dict[str, _Value], str],
     {Fraction: lambda json: Codec(str, lambda value: Fraction(json.codec(str).decode(value)))},
 )
 #: What a worker that is ready says first.

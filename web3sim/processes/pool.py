@@ -15,7 +15,6 @@ from typing import Any, Self
 from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas import block_requirement
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.calls import messages
@@ -108,17 +107,14 @@ class Pool:
 
     def _send(self, request: Any, deadline: float, client: Client) -> tuple[WorkerProcess, Any, bool]:
         """Return a process, which must be released, its answer, and whether that is its last."""
-        requirement = block_requirement.current()
         while time.monotonic() < deadline:
             worker, delay = self._acquire(deadline, client)
             answered = False
             try:
                 deadline, request = deadline + delay, request._replace(deadline=request.deadline + delay)
-                message = request, logs.REQUEST_ID.get(), max(requirement.since, requirement.newest)
-                worker.send(messages.REQUEST.encode(message))
-                answer, is_last, newest = worker.answer(deadline)
+                worker.send(messages.REQUEST.encode((request, logs.REQUEST_ID.get())))
+                answer, is_last = worker.answer(deadline)
                 answered = True
-                requirement.record_read(newest)
                 return worker, answer, is_last
             except BrokenPipeError:
                 # It had died before: another process gets the call.

@@ -19,7 +19,6 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
-from mirror.core.db.replicas import reading
 from mirror.core.processes import exits
 from mirror.core.processes.backoff import Backoff
 from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
@@ -90,8 +89,8 @@ class WorkerProcess:
 
     def answer(self, deadline: float) -> Any:
         """Errors: OSError, TimeoutError of them; ServerUnresponsive."""
-        answer, is_last, newest = decoded(messages.ANSWER, self.chunk(deadline))
-        return answer and answer._replace(result=self.chunk(deadline)), is_last, newest
+        answer, is_last = decoded(messages.ANSWER, self.chunk(deadline))
+        return answer and answer._replace(result=self.chunk(deadline)), is_last
 
     def end_of_chunks(self, deadline: float) -> tuple[bool, bool]:
         """Return whether the chunks were complete, and the last answer. Errors: as `answer`."""
@@ -209,17 +208,15 @@ class Starter:
         # A stopped process reads nothing.
         ours.settimeout(_START_SECONDS)
         self._began = time.monotonic()
-        replicas = reading.scoreboard_file()
-        inherited = [theirs.fileno(), *([] if replicas is None else [replicas])]
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
                 cwd=settings.BASE_DIR,
                 stdin=subprocess.DEVNULL,
-                pass_fds=inherited,
+                pass_fds=[theirs.fileno()],
             )
         database = dict(connections.settings[DEFAULT_DB_ALIAS])
-        channel.send(ours, channel.START.encode((config.values(), json.dumps(database), replicas)))
+        channel.send(ours, channel.START.encode((config.values(), json.dumps(database))))
         return ours
 
     def close(self) -> None:

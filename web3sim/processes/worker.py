@@ -25,9 +25,6 @@ from typing import Any
 import psutil
 
 from mirror.core import logs
-from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.block_requirement import BlockNotAvailable
-from mirror.core.db.replicas.shared_state import NO_BLOCK
 from mirror.core.processes import operating_system, process_table, signals
 from web3sim.calls.messages import ANSWER, END, REQUEST, Answer, Trace
 from web3sim.engine.interface import DeadlinePassed
@@ -57,8 +54,8 @@ def main(descriptor: int) -> None:
     # A pipe, of which only the worker has the other end -> the worker.
     workers: dict[int, int] = {}
     with socket.socket(fileno=descriptor) as control:
-        values, database, replicas = START.decode(receive(control))
-        _prepare(values, json.loads(database), replicas)
+        values, database = START.decode(receive(control))
+        _prepare(values, json.loads(database))
         while True:
             readable, _, _ = select.select([control.fileno(), *workers], [], [])
             for end in workers.keys() & set(readable):
@@ -100,7 +97,7 @@ def _reap(pid: int) -> None:
         exits.record(f"simulation worker (process {pid})", exits.reason(code))
 
 
-def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int | None = None) -> None:
+def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     """Load what calls need, with the settings and the databases of the process that started this."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
     from django.conf import settings as django_settings
@@ -113,14 +110,14 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any], replicas: int |
     django_settings.DATABASES = {"default": database}
     from django.db import DEFAULT_DB_ALIAS, connections
 
+    from mirror.core.db import replicas
     from mirror.core.db.reading import timeouts
-    from mirror.core.db.replicas import reading
     from mirror.core.db.scheduling import request_scheduler as request_scheduler
     from web3sim.calls import call
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use_replicas(replicas)
+    replicas.use()
     call.load_engine()
     trace.load_engine()
     # Loads Django's backend, and connects to nothing.
@@ -148,8 +145,6 @@ class _Worker:
         self._calls = 0
         # Hands the database connection from one thread to the next.
         self._scheduler = RequestScheduler(1)
-        # The cached state is that of this block, or later.
-        self._cached_from = NO_BLOCK
         # A received call for the next thread.
         self._received: bytes | None = None
 
@@ -192,9 +187,9 @@ class _Worker:
                     if os.getpriority(os.PRIO_PROCESS, 0) != priority:
                         self._received = message
                         return
-                    request, request_id, min_block = REQUEST.decode(message)
+                    request, request_id = REQUEST.decode(message)
                     logs.REQUEST_ID.set(request_id)
-                    if not self._answer_call(request, min_block, memory, max_calls):
+                    if not self._answer_call(request, memory, max_calls):
                         return
                 except OSError:
                     return
@@ -202,13 +197,12 @@ class _Worker:
                     log.error("worker_failed", exc_info=error)
                     return
 
-    def _answer_call(self, request: Any, min_block: int, memory: int, max_calls: int) -> bool:
-        """Answer a call from the block `min_block` or a later one; false if it was the last.
+    def _answer_call(self, request: Any, memory: int, max_calls: int) -> bool:
+        """Answer a call; false if it was the last.
 
         Errors: OSError when the web server has closed the connection.
         """
         started_at = time.monotonic()
-        self._clear_older_state(min_block)
         chunks = _Chunks(self._connection)
         answer, is_exhausted = self._answer(request, chunks)
         self._calls += 1
@@ -216,22 +210,11 @@ class _Worker:
             is_exhausted = is_exhausted or psutil.Process().memory_info().rss - self._resident > memory // 2
         is_last = is_exhausted or self._calls >= max_calls
         if not chunks.started_at:
-            head = answer._replace(result=b""), is_last, block_requirement.newest_read()
-            send(self._connection, ANSWER.encode(head))
+            send(self._connection, ANSWER.encode((answer._replace(result=b""), is_last)))
             send(self._connection, answer.result)
         else:
             chunks.end(complete=answer.status is HTTPStatus.OK, is_last=is_last)
         return not is_last
-
-    def _clear_older_state(self, min_block: int) -> None:
-        """Clear cached state that is older than `min_block`, or than what the node has answered from."""
-        from web3sim.state.cache import caches
-
-        block_requirement.begin(min_block)
-        answered = block_requirement.newest_answered()
-        if max(min_block, answered) > self._cached_from:
-            caches().clear_state()
-            self._cached_from = answered
 
     def _answer(self, request: Any, chunks: "_Chunks") -> tuple[Any, bool]:
         """Return the answer, and whether it is the last of this process."""
@@ -244,8 +227,6 @@ class _Worker:
             chunks.seconds = request.seconds
             answer = trace.answer(request, chunks.add)
             return answer._replace(result=chunks.buffered), False
-        except BlockNotAvailable as error:
-            return call.unavailable(str(error)), False
         except MemoryError:
             log.warning("call_took_too_much_memory")
             return call.unavailable("The simulation needs too much memory"), True
@@ -285,7 +266,7 @@ class _Chunks:
         if self._size > _MAX_BUFFERED_BYTES:
             self.started_at = True
             self._deadline = time.monotonic() + self.seconds
-            send(self._connection, ANSWER.encode((None, False, block_requirement.newest_read())))
+            send(self._connection, ANSWER.encode((None, False)))
             send(self._connection, self.buffered)
             self._buffered.clear()
 

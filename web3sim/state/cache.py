@@ -118,11 +118,6 @@ class Caches:
             config.value(f"{setting}fee.expireAfterWrite"), _SYSTEM_FILES, clock=clock
         )
 
-    def clear_state(self) -> None:
-        """Clear what blocks change."""
-        for state in (self.slots, self.batches, self.entities, self.tokens, self.blocks):
-            state.clear()
-
 
 @cache
 def caches() -> Caches:

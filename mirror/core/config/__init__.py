@@ -50,9 +50,15 @@ def removed_settings(environment: Mapping[str, str] = os.environ) -> str | None:
     if not variables:
         return None
     names = ", ".join(variables)
+    instead = "".join(
+        f" {text}" for name, text in REMOVED.items() if text and variable_name(name) in variables
+    )
     if len(variables) == 1:
-        return f"{names}: this setting is gone, nothing reads it any more. Its variable may be removed."
-    return f"{names}: these settings are gone, nothing reads them any more. Their variables may be removed."
+        return (
+            f"{names}: this setting is gone, nothing reads it any more. Its variable may be removed.{instead}"
+        )
+    gone = "these settings are gone, nothing reads them any more. Their variables may be removed."
+    return f"{names}: {gone}{instead}"
 
 
 def _value(setting: Setting, text: str | None) -> Any:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from django.db import ProgrammingError
 from psycopg.errors import InsufficientPrivilege
@@ -18,6 +19,7 @@ from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.reading import bounded_query
+from mirror.core.db.replicas import configured_servers
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
@@ -27,8 +29,6 @@ from mirror.node.health.status import Status
 
 #: A health check is answered within two seconds.
 PATIENCE_SECONDS = 1.5
-# The time limit of the primary, where no replica has answered in time.
-_MIN_SECONDS = 0.1
 # A result is cached for so long, since there may be many requests for it.
 _HOLDS_SECONDS = 1.0
 
@@ -66,13 +66,12 @@ class Health:
 def check_health(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] | None = None) -> Health:
     """Return the health now, after `seconds` at the latest.
 
-    While the primary of replicas is not available, the result is that of the best replica.
+    While the primary of replicas does not answer, the result is that of the best replica.
     """
-    if replicas.is_primary_away():
-        began = time.monotonic()
-        if (health := _check_replica(seconds)) is not None:
-            return health
-        seconds = max(round(seconds - (time.monotonic() - began), 1), _MIN_SECONDS)
+    all_replicas = configured_servers()[:-1]
+    if all_replicas:
+        # The other half is for the replicas.
+        seconds /= 2
     try:
         return bounded_query.run_query(read or check_database, seconds)
     except bounded_query.QueryTimeout as error:
@@ -81,20 +80,13 @@ def check_health(seconds: float = PATIENCE_SECONDS, read: Callable[[], Health] |
         if isinstance(error, ProgrammingError):
             return Health((_unreadable(error),), True)
         reason = str(error).strip().partition("\n")[0]
-    return Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
-
-
-def _check_replica(seconds: float) -> Health | None:
-    """Return the health by a replica; None if none answers."""
-    best = replicas.best_replica()
-    if best is None:
-        return None
-    server, lag = best
-    try:
-        health = bounded_query.run_query(check_database, seconds, server.settings)
-    except (bounded_query.QueryTimeout, *outage.ERRORS):
-        return None
-    return replace(health, reasons=(*health.reasons, lag) if lag else health.reasons, database=False)
+    away = Health((f"The database does not answer: {reason.rstrip('.')}.",), False)
+    healths = replicas.query_each(all_replicas, partial(check_database, is_primary_away=True), seconds)
+    return max(
+        (replace(health, database=False) for health in healths if isinstance(health, Health)),
+        key=lambda health: (health.ready, health.block.number if health.block else 0),
+        default=away,
+    )
 
 
 def _unreadable(error: ProgrammingError) -> str:
@@ -105,13 +97,13 @@ def _unreadable(error: ProgrammingError) -> str:
     return f"The role of the database may not read it ({reason}): `manage.py grant` lets it."
 
 
-def check_database() -> Health:
-    """Return the health by the database. Errors: DatabaseError."""
+def check_database(*, is_primary_away: bool = False) -> Health:
+    """Return the health by the database; `is_primary_away` of a replica. Errors: DatabaseError."""
     now = status.read()
-    return Health(tuple(reasons(now)), True, now)
+    return Health(tuple(reasons(now, is_primary_away=is_primary_away)), True, now)
 
 
-def reasons(now: Status) -> list[str]:
+def reasons(now: Status, *, is_primary_away: bool = False) -> list[str]:
     """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
     has_book = statements.value(_BOOK)
     silent = cluster.unresponsive_workers() if is_distributed() else []
@@ -120,7 +112,7 @@ def reasons(now: Status) -> list[str]:
         reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")
     if not has_book:
         reasons.append("The network's address book is not loaded yet.")
-    if now.standby and (late := replicas.reason()):
+    if now.standby and (late := replicas.reason(is_primary_away=is_primary_away)):
         reasons.append(late)
     if not _follows(now):
         return reasons

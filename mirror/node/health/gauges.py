@@ -20,7 +20,6 @@ from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.backfill import TITLES
 from mirror.core.db.reading import bounded_query
-from mirror.core.db.replicas.shared_state import State
 from mirror.core.metrics import database, files, node
 from mirror.core.metrics.types import Gauge, Labels
 from mirror.core.processes import exits
@@ -167,8 +166,8 @@ def _block_nodes_values(status: Status) -> Iterator[Reading]:
 def _replicas_values() -> Iterator[Reading]:
     for replica in replicas.read():
         labels = (replica.name,)
-        yield database.REPLICA_UP, labels, replica.state is not State.AWAY
-        if replica.state is not State.AWAY:
+        yield database.REPLICA_UP, labels, replica.reason is None
+        if replica.reason is None:
             yield database.REPLICA_LAG, labels, replica.lag_seconds
             yield database.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
 

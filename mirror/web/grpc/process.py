@@ -9,9 +9,9 @@ from typing import Any
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
+from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import timeouts
-from mirror.core.db.replicas import reading, watching
 from mirror.core.db.scheduling import repeated
 from mirror.core.metrics import files
 from mirror.core.processes import signals
@@ -67,7 +67,7 @@ def serve() -> None:
     os.nice(_NICENESS)
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    reading.use_replicas(reading.create_scoreboard())
+    replicas.use()
     files.start_writing(NAME)
     asyncio.run(_serve())
 
@@ -81,7 +81,7 @@ async def _serve() -> None:
     server = Server()
     checks: list[repeated.Check] = [
         partial(unresponsive.probe, server.threads.is_at_work),
-        *watching.checks(),
+        *replicas.checks(server.threads.is_at_work),
     ]
     for check in checks:
         repeated.start(check)

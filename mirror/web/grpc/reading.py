@@ -16,7 +16,6 @@ from grpc import StatusCode
 from psycopg.errors import QueryCanceled
 
 from mirror.core.db.availability import outage
-from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.web.grpc.requests import DATA_SOURCE, CallError
 
 Result = TypeVar("Result")
@@ -56,9 +55,6 @@ class ReadingThreads:
         self._began[thread] = time.monotonic()
         try:
             return work()
-        except BlockNotAvailable as error:
-            # The servers that answer lack what others have shown: the primary is lost, or replicas are late.
-            raise DatabaseUnavailable from error
         except QueryCanceled:
             raise CallError(StatusCode.RESOURCE_EXHAUSTED, DATA_SOURCE) from None
         except outage.ERRORS as error:

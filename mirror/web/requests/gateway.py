@@ -19,9 +19,9 @@ from typing import Any, cast
 from granian.server import mp
 
 from mirror.core import config, logs
+from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import statements
-from mirror.core.db.replicas import watching
 from mirror.core.db.scheduling import repeated, request_scheduler
 from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
@@ -95,7 +95,7 @@ def start(
         readings.report,
         readings.read_sizes,
         partial(unresponsive.probe, gateway.open.older_than),
-        *watching.checks(),
+        *replicas.checks(gateway.open.older_than),
     ]
     for check in alone:
         repeated.start(check)

@@ -17,8 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
 from mirror.core.db.availability import outage
 from mirror.core.db.availability.outage import SENTENCE
-from mirror.core.db.replicas import servers
-from mirror.core.db.replicas.servers import Server
+from mirror.core.db.replicas import Server, connection_to
 from mirror.core.processes.process_table import command
 from mirror.web.requests import refusals
 from mirror.web.requests.gateway import Exchange, Gateway
@@ -130,7 +129,7 @@ def test_a_session_that_hangs_costs_its_request_and_no_turn(node: Silent) -> Non
     assert _answer(node, f"/api/v1/blocks?limit={next(limits)}")[0] == 200
 
 
-def test_servers_with_a_watcher_of_their_own_are_read_while_the_primary_is_silent(
+def test_replicas_are_read_while_the_primary_is_silent(
     ledger_tables: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silent = Event()
@@ -139,7 +138,7 @@ def test_servers_with_a_watcher_of_their_own_are_read_while_the_primary_is_silen
     with pytest.raises(OperationalError, match="has not answered within"):
         connections.create_connection(DEFAULT_DB_ALIAS).ensure_connection()
 
-    server = servers.connection_to(Server(0, "replica", connections.settings[DEFAULT_DB_ALIAS], False))
+    server = connection_to(Server("replica", connections.settings[DEFAULT_DB_ALIAS]))
     server.ensure_connection()
     server.close()
 

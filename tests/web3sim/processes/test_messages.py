@@ -23,7 +23,7 @@ CALL = Call(BlockSelector(hash="ab"), b"\1", None, ADDRESS, 1, 2, 2**70, True, "
 
 @pytest.mark.parametrize("request_", [CALL, Trace(1, True, False, True, 2.5, 3)], ids=["call", "trace"])
 def test_request_is_received_as_it_was_sent(request_: Call | Trace) -> None:
-    message = request_, None, -1
+    message = request_, None
 
     assert REQUEST.decode(REQUEST.encode(message)) == message
     assert type(REQUEST.decode(REQUEST.encode(message))[0]) is type(request_)
@@ -32,8 +32,8 @@ def test_request_is_received_as_it_was_sent(request_: Call | Trace) -> None:
 def test_answer_is_received_as_it_was_sent() -> None:
     answer = Answer(HTTPStatus.BAD_REQUEST, b"", (Problem("a", "b", "0x"),), 21_000)
 
-    assert ANSWER.decode(ANSWER.encode((answer, True, 7))) == (answer, True, 7)
-    assert ANSWER.decode(ANSWER.encode((None, False, 7))) == (None, False, 7)
+    assert ANSWER.decode(ANSWER.encode((answer, True))) == (answer, True)
+    assert ANSWER.decode(ANSWER.encode((None, False))) == (None, False)
 
 
 class MakesFolder:
@@ -52,7 +52,7 @@ def test_web_server_runs_no_code_of_a_process_that_was_taken_over(tmp_path: Path
     with ours, theirs, end, _held:
         worker = WorkerProcess(ours, end, os.getpid())
         for read in (worker.answer, worker.end_of_chunks):
-            send(theirs, pickle.dumps((MakesFolder(tmp_path / "sign"), False, 0)))
+            send(theirs, pickle.dumps((MakesFolder(tmp_path / "sign"), False)))
 
             with pytest.raises(OSError, match="a message of another form"):
                 read(float("inf"))

@@ -15,5 +15,5 @@ SETTINGS = (
     *grpc.SETTINGS,
 )
 
-#: The names of settings that an earlier release had and that are gone.
-REMOVED = ("rest.query.maxFileAttempts", *web3.REMOVED)
+#: The names of settings that an earlier release had and that are gone -> what to use instead, if anything.
+REMOVED = dict.fromkeys(("rest.query.maxFileAttempts", *web3.REMOVED), "") | replicas.REMOVED

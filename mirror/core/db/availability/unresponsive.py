@@ -3,12 +3,12 @@
 PostgreSQL's own timeouts end nothing then. While a request takes long, each web worker probes the server on
 new connections. Unless one of two probes is answered, the worker shuts its connections, which ends their
 statements, and opens no other one until a later probe is answered. A server that is gone refuses connections
-by itself, and replicas have a watcher of their own (`mirror.core.db.replicas.watching`).
+by itself, and replicas are probed on their own (`mirror.core.db.replicas`).
 """
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import psycopg
@@ -22,11 +22,12 @@ from mirror.core.db.reading import bounded_query
 SETTING = "db.silentAfter"
 _PROBES = 2
 # A request that is at work for so long is reason for a probe; the time between two probes.
-_LONG_SECONDS, _PAUSE_SECONDS, _CHECK_SECONDS = 0.25, 0.6, 0.1
+LONG_SECONDS, PAUSE_SECONDS, _CHECK_SECONDS = 0.25, 0.6, 0.1
 # A connection that is being made can't be shut. Each host of the address has so long, the least of libpq.
 _CONNECT_SECONDS = 2
 
-_connections: "weakref.WeakSet[psycopg.Connection[Any]]" = weakref.WeakSet()
+# Open connections -> the name of their server, if it is a replica.
+_connections: "weakref.WeakKeyDictionary[psycopg.Connection[Any], str]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 _watched = threading.Event()
 
@@ -49,38 +50,47 @@ def connect_options() -> dict[str, Any]:
     return {"connect_timeout": _CONNECT_SECONDS} if _watched.is_set() else {}
 
 
-def watch(opened: "psycopg.Connection[Any]") -> None:
-    """Note a connection that is shut if the server falls silent."""
+def watch(opened: "psycopg.Connection[Any]", replica: str = "") -> None:
+    """Note a connection that is shut if its server falls silent."""
     with _lock:
-        _connections.add(opened)
+        _connections[opened] = replica
+
+
+def shut(replica: str = "") -> None:
+    """Shut the connections to a server, which ends the statements that wait for it."""
+    with _lock:
+        opened = [each for each, server in _connections.items() if server == replica]
+    for each in opened:
+        bounded_query.shut_down(each)
 
 
 def probe(is_at_work: Callable[[float], object]) -> float:
     """Probe the server while a request is long at work, as `is_at_work` says; a repeated check."""
     _watched.set()
     was_silent = outage.silent.is_set()
-    if not (was_silent or is_at_work(_LONG_SECONDS)):
+    if not (was_silent or is_at_work(LONG_SECONDS)):
         return _CHECK_SECONDS
-    if any(_answers() for _ in range(_PROBES)):
+    if answers():
         outage.silent.clear()
-        return _PAUSE_SECONDS
+        return PAUSE_SECONDS
     outage.silent.set()
     # Each time, as some were being made the last time.
-    with _lock:
-        opened = list(_connections)
-    for each in opened:
-        bounded_query.shut_down(each)
+    shut()
     if not was_silent:
         outage.report(ServerUnresponsive(), is_certain=True)
     return _CHECK_SECONDS
 
 
-def _answers() -> bool:
-    try:
-        bounded_query.run_query(lambda: statements.execute("select 1"), config.value(SETTING) / _PROBES)
-    except bounded_query.QueryTimeout:
-        return False
-    except outage.ERRORS:
-        # The error is an answer: statements get it at once, too.
-        return True
-    return True
+def answers(settings: Mapping[str, Any] | None = None) -> bool:
+    """Return whether a server answers a probe; without `settings` it is that of DATABASE_URL."""
+    for _ in range(_PROBES):
+        try:
+            seconds = config.value(SETTING) / _PROBES
+            bounded_query.run_query(lambda: statements.execute("select 1"), seconds, settings)
+            return True
+        except bounded_query.QueryTimeout:
+            continue
+        except outage.ERRORS:
+            # The error is an answer: statements get it at once, too.
+            return True
+    return False

@@ -39,12 +39,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
     prepared: PreparedStatements | None = None
     #: The ConnectionLease that has the connection at present; that module knows this one.
     lease: Any = None
-    #: The connections to replicas and their primary of the same lease, and the replica that it prefers: see
-    #: `mirror.core.db.replicas.reading`.
-    sessions: "dict[int, DatabaseWrapper] | None" = None
-    preferred: int | None = None
-    #: A statement that is sent before each one that reads: see PreparedStatements.
-    first = ""
+    #: The connection to a replica of the same lease, and of such a one its server, until when that needs no
+    #: check, and until when it is used (monotonic): see `mirror.core.db.replicas`.
+    replica: "DatabaseWrapper | None" = None
+    server: Any = None
+    checked_until = ends_at = 0.0
     #: Tells whether to give the server up while it says nothing.
     is_gone: Callable[[], bool] | None = None
 
@@ -59,6 +58,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         opened: psycopg.Connection[Any]
         if self.is_bounded:
             opened = super().get_new_connection(conn_params)
+            if self.server is not None:
+                unresponsive.watch(opened, self.server.name)
             return opened
         unresponsive.check()
         opened = super().get_new_connection(unresponsive.connect_options() | conn_params)

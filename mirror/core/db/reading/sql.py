@@ -35,6 +35,9 @@ from mirror.core.db.sql.types import Values as Values
 if TYPE_CHECKING:
     from mirror.core.db.backend.base import DatabaseWrapper
 
+#: A replica conflicts with the replay of changes, or its session waits for that in a circle.
+CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+
 MAX_INT64 = (1 << 63) - 1
 MIN_INT64 = -(1 << 63)
 
@@ -43,6 +46,9 @@ _GENERIC, _CUSTOM = "force_generic_plan", "force_custom_plan"
 
 # A statement is prepared when it is run for the second time on a connection.
 _PREPARE_AFTER = 1
+
+# How often a statement is run again on another connection; the one to the primary may be a stale one, too.
+_RETRIES = 2
 
 # So often the limit is set again if the one before ends the statement that sets it.
 _ATTEMPTS = 20
@@ -136,25 +142,34 @@ def _is_always_true(operator: str, value: int) -> bool:
     return operator == "ne" or operator in (("lt", "lte") if value > 0 else ("gt", "gte"))
 
 
-# What reads instead, from replicas, in a process that does so.
-_fetcher: "Callable[[str, Values, str], list[Row]] | None" = None
+def own_session(own: "DatabaseWrapper", error: psycopg.Error | None = None) -> "DatabaseWrapper":
+    """Return a thread's own connection; a new one after an error. Errors: OperationalError."""
+    if error is not None:
+        own.close()
+    if own.connection is None:
+        own.ensure_connection()
+    return own
 
 
-def set_fetcher(fetcher: "Callable[[str, Values, str], list[Row]] | None") -> None:
-    """Have `fetch` call this function; with None, read by itself."""
-    global _fetcher
-    _fetcher = fetcher
+SessionChoice = Callable[["DatabaseWrapper", "psycopg.Error | None"], "DatabaseWrapper"]
+# Returns what a thread reads with, by its own connection, and by the error of the statement before.
+_session: SessionChoice = own_session
+
+
+def choose_session(session: SessionChoice = own_session) -> None:
+    """Have this process read by what `session` returns, as `own_session` does."""
+    global _session
+    _session = session
 
 
 def reads_replicas() -> bool:
-    return _fetcher is not None
+    return _session is not own_session
 
 
 def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> list[Row]:
     """Return all rows of a statement; `timeout` names the setting that limits it. Errors: psycopg.Error."""
-    read = _fetcher or fetch_local
     try:
-        return read(statement, values, timeout)
+        return _fetch(statement, values, timeout)
     except psycopg.errors.QueryCanceled:
         longest: float = config.value(timeout)
         # In a transaction no statement can follow one that was canceled.
@@ -162,35 +177,43 @@ def fetch(statement: str, values: Values = (), *, timeout: str = TIMEOUT) -> lis
         if timeout is not TIMEOUT or in_transaction or not budget.may_run_again(longest):
             raise
     with budget.limited(longest):
-        return read(statement, values, timeout)
+        return _fetch(statement, values, timeout)
 
 
-def fetch_local(statement: str, values: Values, timeout: str) -> list[Row]:
-    """Return all rows of a statement by this thread's own connection. Errors: psycopg.Error."""
+def _fetch(
+    statement: str,
+    values: Values,
+    timeout: str,
+    failure: psycopg.Error | None = None,
+    retries: int = _RETRIES,
+) -> list[Row]:
+    """Return all rows of a statement; `failure` is that of the attempt before. Errors: psycopg.Error."""
     own = request_scheduler.own_connection()
     lease: ConnectionLease | None = own.lease
     if lease is not None and lease.interrupted:
         request_scheduler.resume(lease)
-        return fetch_local(statement, values, timeout)
-    if own.connection is None:
-        own.ensure_connection()
+        return _fetch(statement, values, timeout)
+    session = own if own.in_atomic_block else _session(own, failure)
     try:
-        return read(own, own, statement, values, timeout)
-    except psycopg.OperationalError:
-        is_closed = own.connection.closed
+        return read(own, session, statement, values, timeout)
+    except psycopg.OperationalError as error:
+        is_closed = session.connection.closed
         if lease is not None and lease.interrupted and not (own.in_atomic_block or is_closed):
             request_scheduler.resume(lease)
-            return fetch_local(statement, values, timeout)
-        own.errors_occurred = True
-        if own.in_atomic_block or not is_closed:
+            return _fetch(statement, values, timeout)
+        session.errors_occurred = True
+        has_conflict = session is not own and isinstance(error, CONFLICTS)
+        if own.in_atomic_block or not (is_closed or has_conflict):
             raise
-        # The server has closed an idle connection, for instance by a restart: try again on a new one.
-        own.close()
-        own.ensure_connection()
-        return read(own, own, statement, values, timeout)
+        if not retries:
+            # For the client a conflict is an outage like others.
+            raise psycopg.OperationalError(str(error)) from error
+        failure = error
     except psycopg.Error:
-        own.errors_occurred = True
+        session.errors_occurred = True
         raise
+    # The server has closed an idle connection, for instance by a restart, or has to replay changes first.
+    return _fetch(statement, values, timeout, failure, retries - 1)
 
 
 def read(
@@ -230,16 +253,14 @@ def _read(
     lease: ConnectionLease | None = own.lease
     if lease is not None:
         lease.is_reading = True
-        if session is not own:
-            lease.replica = session
     rows: list[Row] | None = None
     try:
-        if not own.in_atomic_block and (lease is not None or session is not own):
+        if lease is not None and not own.in_atomic_block:
             # Whoever has interrupted it just before has seen nothing to cancel.
-            if lease is not None and lease.interrupted:
+            if lease.interrupted:
                 raise psycopg.errors.QueryCanceled
             if session.prepared is None:
-                session.prepared = PreparedStatements(cursor, session.is_gone, session.first)
+                session.prepared = PreparedStatements(cursor)
             rows = session.prepared.rows(statement, values)
         if rows is None:
             cursor.execute(statement, values)

@@ -52,8 +52,6 @@ class ConnectionLease:
         self.began = 0.0
         # Set by others: the work has to call `resume` before its next statement.
         self.interrupted = self.abandoned = self.rejected = False
-        #: The connection to a replica that it has read with, if any.
-        self.replica: DatabaseWrapper | None = None
         #: Whether a statement of `mirror.core.db.reading.sql` runs, which may be cancelled.
         self.is_reading = False
         #: Whether the connection must not be used for other work.
@@ -68,6 +66,11 @@ class ConnectionLease:
         # Other threads read the work first, and then these.
         self.began = time.monotonic()
         self.work = queued.work
+
+    @property
+    def replica(self) -> "DatabaseWrapper | None":
+        """The connection to a replica that it reads with, if any."""
+        return None if self.connection is None else self.connection.replica
 
     @property
     def session(self) -> "psycopg.Connection[Any] | None":

@@ -21,7 +21,6 @@ from rest_framework.response import Response
 
 from mirror.core import logs
 from mirror.core.db.availability import outage
-from mirror.core.db.replicas.block_requirement import BlockNotAvailable
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 from mirror.core.rest.answers.response import render
 
@@ -116,12 +115,6 @@ class TimeBudgetExceeded(Failure):
         super().__init__(f"The request takes too long: {cure}")
 
 
-class TooEarly(Failure):
-    """503 for a block that a client has seen elsewhere, and that this node does not have yet."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
-
 class InternalError(Failure):
     """500 for everything that should not happen. The reason is logged."""
 
@@ -173,9 +166,7 @@ def spring_envelope(failure: Failure) -> dict[str, Any]:
         return classic_envelope(failure)
     if isinstance(failure, Unavailable):
         texts = [problem.detail or "" for problem in failure.problems]
-    elif failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(
-        failure, TimeBudgetExceeded | TooEarly
-    ):
+    elif failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(failure, TimeBudgetExceeded):
         texts = [""] * len(failure.problems)
     else:
         texts = spring_texts(failure)
@@ -212,8 +203,6 @@ def to_failure(error: Exception, request: HttpRequest, view: Any = None) -> Fail
         return NotFound()
     if isinstance(error, ClientDisconnected):
         return Unavailable()
-    if isinstance(error, BlockNotAvailable):
-        return TooEarly(str(error))
     if outage.is_outage(error):
         outage.report(error, request=True)
         return Unavailable(outage.SENTENCE)

@@ -18,7 +18,6 @@ from django.utils.http import parse_etags
 
 from mirror.core import config
 from mirror.core.db import loaded_ranges
-from mirror.core.db.replicas import block_requirement
 from mirror.core.metrics import http
 from mirror.core.rest import users
 from mirror.core.rest.answers import compression, errors
@@ -73,8 +72,7 @@ class ApiMiddleware:
         return self._completed(request, response, cached)
 
     def _response(self, request: HttpRequest) -> HttpResponseBase:
-        with block_requirement.request():
-            response = self.get_response(request)
+        response = self.get_response(request)
         if exposed := [name for name in _EXPOSED if name in response.headers]:
             response.headers["access-control-expose-headers"] = ", ".join(exposed)
         return response

@@ -54,6 +54,13 @@ def test_a_setting_that_is_gone_changes_nothing_and_is_named():
     assert removed_settings({"SVC_MIRROR_WEB_WORKERS": "3"}) is None
 
 
+def test_what_replaces_a_setting_that_is_gone_is_named():
+    assert removed_settings({"SVC_MIRROR_DB_READPATIENCE": "1s"}) == (
+        "SVC_MIRROR_DB_READPATIENCE: this setting is gone, nothing reads it any more. Its variable may be "
+        "removed. Requests wait for no block any more: db.readMaxLag limits how old they read."
+    )
+
+
 def test_no_setting_is_gone_and_still_there():
     assert not set(REMOVED) & {setting.name for setting in SETTINGS}
 

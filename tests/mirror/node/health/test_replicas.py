@@ -11,24 +11,12 @@ from psycopg import sql
 
 from manage import WRITING, writes
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.replicas import block_requirement
-from mirror.core.db.replicas.reading import Reader
-from mirror.core.db.replicas.shared_state import State
 from mirror.node.health import checks, replicas
 from mirror.node.health.replicas import Replica
 from mirror.node.start import database
 from tests.node import manage
-from tests.replicated import PRIMARY, REPLICA, Replicated
+from tests.replicated import Replicated
 from tests.waiting import wait_until
-
-
-@pytest.fixture
-def reader(replicated: Replicated, django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[Reader]:
-    """Read from the replica, which has all blocks."""
-    replicated.catch_up()
-    with django_db_blocker.unblock(), replicated.reading() as reader:
-        yield reader
-    replicated.catch_up()
 
 
 @pytest.fixture
@@ -37,7 +25,7 @@ def of_replica(replicated: Replicated, django_db_blocker: pytest_django.DjangoDb
     before = connections["default"]
     with django_db_blocker.unblock():
         wrapper = connections.create_connection("default")
-        wrapper.settings_dict = dict(replicated.places()[REPLICA].settings)
+        wrapper.settings_dict = dict(replicated.servers()[0].settings)
         connections["default"] = wrapper
         try:
             yield
@@ -84,10 +72,7 @@ def test_database_with_old_unreplayed_changes_is_not_ready(
     settings_of({"db.readMaxLag": 0.0})
     # The primary writes now and then by itself.
     wait_until(lambda: replicas.reason() is None)
-    replicated.hold()
-    replicated.add_block(replicated.last_block(replicated.primary) + 1)
-    received = "select pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()"
-    replicated.wait_for(replicated.replica, received)
+    replicated.lag_behind()
     said = replicas.reason()
     replicated.catch_up()
     assert said is not None
@@ -117,65 +102,81 @@ def test_cut_off_replica_is_as_old_as_its_last_replay(
     assert said.startswith("The database is a replica, which is ")
 
 
+@pytest.fixture
+def settings_name_the_replica(
+    replicated: Replicated,
+    settings_of: Callable[..., None],
+    django_db_blocker: pytest_django.DjangoDbBlocker,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[None]:
+    """Let the settings name the primary, its replica, and one that is away."""
+    replicated.catch_up()
+    replica, primary = replicated.servers()
+    monkeypatch.setitem(connections.settings, "default", primary.settings)
+    settings_of({"db.read": f"{replica.settings['HOST']},/nowhere"})
+    before = connections["default"]
+    connections["default"] = connections.create_connection("default")
+    with django_db_blocker.unblock():
+        yield
+    connections["default"].close()
+    connections["default"] = before
+    replicated.catch_up()
+
+
 def test_node_without_its_primary_is_as_well_as_its_replica(
-    reader: Reader, settings_of: Callable[..., None]
+    settings_name_the_replica: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings_of({"db.readMaxLag": 86400.0})
-    reader.scoreboard.set_state(PRIMARY, State.AWAY)
     judged = checks.check_health(60.0)
-    assert judged.reasons == ("The network's address book is not loaded yet.",)
-    assert judged.status is not None
-    assert judged.status.standby
-    assert not judged.database
+    assert judged.database
+    monkeypatch.setitem(connections.settings["default"], "HOST", "/nonexistent")
+    without_primary = checks.check_health(60.0)
+    assert without_primary.reasons == judged.reasons == ("The network's address book is not loaded yet.",)
+    assert without_primary.status is not None
+    assert without_primary.status.standby
+    assert not without_primary.database
 
 
-def test_node_with_only_a_late_replica_is_not_ready(reader: Reader) -> None:
-    reader.scoreboard.set_state(PRIMARY, State.AWAY)
-    reader.scoreboard.set_state(REPLICA, State.BEHIND, 90.0)
-    assert checks.check_health(60.0).reasons[-1] == (
-        "The primary of the database does not answer, and the replica replica is 1 minute behind: "
-        "db.readMaxLag allows 30 seconds."
-    )
+def test_node_with_only_a_late_replica_is_not_ready(
+    settings_name_the_replica: None,
+    replicated: Replicated,
+    settings_of: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings_of({"db.readMaxLag": 0.0})
+    replicated.lag_behind()
+    monkeypatch.setitem(connections.settings["default"], "HOST", "/nonexistent")
+    assert checks.check_health(60.0).reasons[-1].startswith("The database is a replica, which is ")
 
 
-def test_web_server_shows_what_its_watcher_knows(reader: Reader, settings_of: Callable[..., None]) -> None:
-    settings_of({"db.read": "replica"})
-    reader.scoreboard.set_block(PRIMARY, 12)
-    reader.scoreboard.set_block(REPLICA, 10)
-    reader.scoreboard.set_state(REPLICA, State.BEHIND, 65.0)
-    (replica,) = replicas.read()
-    assert replica.text == "replica is 1 minute and 2 blocks behind, and spared for that"
-    assert replica.json == {
-        "name": "replica",
+def test_replicas_show_how_far_they_are_behind(
+    settings_name_the_replica: None, replicated: Replicated, settings_of: Callable[..., None]
+) -> None:
+    there, away = replicas.read()
+    assert there.text == f"{replicated.replica.paths.socket} has everything"
+    assert away.text.startswith("/nowhere does not answer: ")
+    last = replicated.last_block(replicated.replica)
+    settings_of({"db.readMaxLag": 0.0})
+    replicated.lag_behind()
+    late, _ = replicas.read()
+    assert late.lag_seconds > 0
+    assert late.json == {
+        "name": str(replicated.replica.paths.socket),
         "state": "behind",
-        "block": 10,
-        "seconds_behind": 65.0,
-        "blocks_behind": 2,
+        "block": last,
+        "seconds_behind": round(late.lag_seconds, 3),
+        "blocks_behind": 1,
         "reason": None,
     }
-
-
-def test_command_asks_the_replicas_itself(
-    replicated: Replicated, settings_of: Callable[..., None], django_db_blocker: pytest_django.DjangoDbBlocker
-) -> None:
-    assert block_requirement.reader is None
-    replicated.catch_up()
-    socket = replicated.replica.paths.socket
-    settings_of({"db.read": f"host={socket},/nowhere dbname=mirror_node user=mirror_node"})
-    with django_db_blocker.unblock():
-        there, away = replicas.read()
-    assert (there.name, there.state) == (str(socket), State.WELL)
-    assert away.text.startswith("/nowhere does not answer: ")
 
 
 @pytest.mark.parametrize(
     ("replica", "text"),
     [
-        (Replica("db2", State.WELL), "db2 has everything"),
-        (Replica("db2", State.WELL, 7, 1.2, 1), "db2 is 1 second and 1 block behind"),
-        (Replica("db2", State.WELL, 7, 0.0, 12_345), "db2 is 12,345 blocks behind"),
-        (Replica("db2", State.UNKNOWN), "db2 has not been asked yet"),
-        (Replica("db2", State.AWAY), "db2 does not answer"),
+        (Replica("db2"), "db2 has everything"),
+        (Replica("db2", 7, 1.2, 1), "db2 is 1 second and 1 block behind"),
+        (Replica("db2", 7, 0.0, 12_345), "db2 is 12,345 blocks behind"),
+        (Replica("db2", 7, 65.0, 2), "db2 is 1 minute and 2 blocks behind, and left out for that"),
+        (Replica("db2", reason="refused"), "db2 does not answer: refused"),
     ],
 )
 def test_replica_is_described(replica: Replica, text: str) -> None:

@@ -1,19 +1,18 @@
 """The gRPC server where requests read from replicas."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import pytest_django
 from django.db import connections
 
 from mirror.core.db.partitions import months
-from mirror.core.db.replicas.reading import Reader
+from mirror.core.db.replicas import Reader
 from tests.grpc_client import TOPIC, Client
 from tests.mirror.web.grpc.serving import served
 from tests.replicated import Replicated
 from tests.waiting import wait_until
 
-AWAY = ("UNAVAILABLE", "Error querying the data source. Please retry later")
 _MESSAGE = """
     insert into topic_message (topic_id, sequence_number, consensus_timestamp, message, running_hash)
     values (%s, %s, %s, '', '')"""
@@ -64,16 +63,3 @@ def test_messages_come_once_the_replica_has_them(
             assert stream.ended() == ("OK", "")
             assert stream.numbers == [1, 2, 3]
             client.channel.close()
-
-
-def test_servers_without_what_was_shown_are_an_outage(
-    settings_of: Callable[..., None], replicated: Replicated, reader: Reader
-) -> None:
-    settings_of({"db.readPatience": 0.1})
-    add(replicated, 1)
-    replicated.catch_up()
-    with served() as server:
-        client = Client(server.port)
-        reader.scoreboard.record_answered(1 << 40)
-        assert client.subscribe().ended() == AWAY
-        client.channel.close()

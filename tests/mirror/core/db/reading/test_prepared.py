@@ -148,38 +148,6 @@ def test_a_server_that_dies_with_a_warning_has_lost_its_connection(ledger_tables
     assert client.closed
 
 
-def test_an_error_in_the_midst_of_two_statements_leaves_nothing_to_the_next_one(ledger_tables, monkeypatch):
-    def fails() -> bool:
-        raise KeyError("gone")
-
-    monkeypatch.setattr(prepared, "_POLL_SECONDS", 0.0)
-    client = psycopg.connect(**_address(), autocommit=True)
-    statements = prepared.PreparedStatements(client.cursor(), first="select 7")
-    assert statements.rows("select %s + 1", (1,)) == [(2,)]
-    assert statements.first_rows == [(7,)]
-    statements._is_gone = fails
-    session = client.info.backend_pid
-    with pytest.raises(KeyError, match="gone"):
-        statements.rows("select pg_sleep(%s)", (600,))
-    assert client.closed
-    with psycopg.connect(**_address()) as other:
-        other.execute("select pg_terminate_backend(%s, 5000)", (session,))
-
-
-def test_a_server_that_is_given_up_prepares_nothing_either(ledger_tables, monkeypatch):
-    monkeypatch.setattr(prepared, "_POLL_SECONDS", 0.0)
-    client = psycopg.connect(**_address(), autocommit=True)
-    client.execute("create table locked ()")
-    with psycopg.connect(**_address()) as other:
-        other.execute("lock table locked")
-        statements = prepared.PreparedStatements(client.cursor(), lambda: True)
-        with pytest.raises(psycopg.OperationalError, match="has not answered"):
-            statements.rows("select 1 from locked", ())
-            statements._prepare("select 1 from locked", ())
-        assert client.closed
-        other.execute("drop table locked")
-
-
 @contextmanager
 def _between(server: str, path: Path) -> Iterator[Callable[[bytes], None]]:
     """Pass on what one client at `path` and the server say, until the server "dies" with last words."""

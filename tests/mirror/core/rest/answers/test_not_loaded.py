@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from mirror.core.db import loaded_ranges
 from mirror.core.db.reading import sql
@@ -198,19 +200,14 @@ def test_the_header_tells_filters_and_leaves_out_old_ranges(api: Api, db: None) 
 
 
 def test_the_header_is_read_from_where_the_rows_are(api: Api, two_ranges: None) -> None:
-    asked: list[str] = []
-
-    def fetch(statement: str, values: Any, timeout: str) -> list[Any]:
-        asked.append(statement)
-        return sql.fetch_local(statement, values, timeout)
-
     api.budgeted = False
-    sql.set_fetcher(fetch)
+    sql.choose_session(lambda own, error: sql.own_session(own, error))
     try:
-        assert api.get("/api/v1/blocks").headers["mirror-loaded"] == "blocks=100-199,300-"
+        with CaptureQueriesContext(connection) as read:
+            assert api.get("/api/v1/blocks").headers["mirror-loaded"] == "blocks=100-199,300-"
     finally:
-        sql.set_fetcher(None)
-    assert "from loaded_range" in asked[0] and "from record_file" in asked[1]
+        sql.choose_session()
+    assert "from loaded_range" in read[0]["sql"] and "from record_file" in read[1]["sql"]
 
 
 def test_there_is_no_header_where_nobody_knows_what_is_loaded(api: Api) -> None:
