@@ -31,6 +31,8 @@ DATABASE = ROLE = "mirror_node"
 READER = "mirror_reader"
 #: What a new database takes, with a demo network of hours.
 NEW_BYTES = 200 << 20
+# With less the disk is full: PostgreSQL adds up to half of this to a file at a time.
+_MIN_BYTES = 1 << 20
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
 
 # For a small node, all of which stays below 500 MB. The API's plans are short, so compiling them (jit) and
@@ -194,21 +196,23 @@ def explain(paths: ServerPaths, output: str, what: str) -> str:
         package = _LIBRARY_PACKAGES.get(library[1])
         cure = f"install it (on Debian: apt-get install {package})" if package else "install its package"
         return f"PostgreSQL needs the system library {library[1]}, which this machine lacks: {cure}."
-    if is_of_full_disk(output):
+    if is_full(paths, output):
         return full_disk(paths)
     lines = [line.strip() for line in output.strip().splitlines()]
     last = "\n".join(f"    {line}" for line in lines[-5:] if line)
     return f"PostgreSQL {what}; its whole log is {paths.log}, the last lines are:\n{last}"
 
 
-def is_of_full_disk(output: str) -> bool:
-    """Return whether PostgreSQL says that the disk is full, or hints at it since a file is cut short."""
-    return "No space left on device" in output or "Check free disk space" in output
+def is_full(paths: ServerPaths, output: str) -> bool:
+    """Return whether PostgreSQL says that the disk is full, or hints at it, or has no room to say so."""
+    if "No space left on device" in output or "Check free disk space" in output:
+        return True
+    return shutil.disk_usage(paths.home).free < _MIN_BYTES
 
 
 def full_disk(paths: ServerPaths) -> str:
     free = byte_size(shutil.disk_usage(paths.home).free)
-    return f"The disk that holds {paths.home} is full ({free} free): free some space and start again."
+    return f"The disk that holds {paths.home} is full ({free} free): free some space."
 
 
 def _run(paths: ServerPaths, command: Sequence[str], text: str = "") -> None:

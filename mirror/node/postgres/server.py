@@ -10,6 +10,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,7 +33,7 @@ from mirror.node.postgres.installation import PORT, ServerPaths, server_paths
 _USED_HERE: set[Path] = set()
 
 _POLL_SECONDS = 0.02
-_REMIND_SECONDS = 5.0
+_REMIND_SECONDS, _MAX_REMIND_SECONDS = 5.0, 60.0
 _ORPHAN_SECONDS = 30.0
 _STOP_SECONDS = 120.0
 _LOG_BYTES = 10_000_000
@@ -57,6 +58,9 @@ class Server:
         self._child: subprocess.Popen[bytes] | None = None
         # Where the lines of this use begin in the log.
         self._log_start = 0
+        # The wait for a server that has not been ready since, and why it could not be started, said once.
+        self._starting: Iterator[tuple[float, bool]] | None = None
+        self._failure = ""
         # PostgreSQL shows this name in the title of each of its processes.
         self._mark = "ledger-mirror-" + hashlib.sha256(os.fsencode(paths.home)).hexdigest()[:16]
 
@@ -126,17 +130,31 @@ class Server:
     def restart(self) -> None:
         """Start a server that has died, for all its users; any of them may do so. Errors: ServerError."""
         with self._starting_or_stopping(), self._translate_errors():
+            if self.alive() and self._is_stuck():
+                self._quit()
             self._start()
 
-    def ensure_up(self) -> None:
-        """Start the server again if it has died; where that fails, a later attempt may succeed."""
-        if not self.alive():
-            with suppress(ServerError):
+    def ensure_up(self) -> bool:
+        """Start a server that does not answer again if it has died or hangs; return whether it runs.
+
+        Where that fails, a later attempt may succeed; the reason is said once.
+        """
+        try:
+            if not self.alive() or self._is_stuck():
                 self.restart()
+        except ServerError as error:
+            # Without what differs from one attempt to the next: the free space, and lines of the log.
+            failure = re.split("[(:]", str(error))[0]
+            if failure != self._failure:
+                self._echo(f"{error} The node tries again by itself.")
+                self._failure = failure
+            return False
+        self._starting, self._failure = None, ""
+        return True
 
     def check_disk(self) -> None:
         """Raise ServerError if the server has logged in this use that its disk is full."""
-        if cluster.is_of_full_disk(self._log_from(self._log_start)):
+        if cluster.is_full(self.paths, self._log_from(self._log_start)):
             raise ServerError(cluster.full_disk(self.paths))
 
     # START
@@ -208,17 +226,24 @@ class Server:
         return begin
 
     def _wait_until_ready(self, log_start: int) -> None:
-        for seconds, is_due in _waiting(1.0):
+        self._starting = self._starting or _waiting(1.0, growth=2)
+        for seconds, is_due in self._starting:
             lines = self._pid_file()
             if lines and len(lines) > 7 and lines[7].strip() == "ready" and self.pid():
+                self._starting = None
                 return
             if not self.alive():
                 raise ServerError(
                     cluster.explain(self.paths, self._log_from(log_start), "stopped while starting")
                 )
             if is_due:
-                unclean = "automatic recovery in progress" in self._log_from(log_start)
+                log = self._log_from(log_start)
+                if cluster.is_full(self.paths, log):
+                    self._quit()
+                    raise ServerError(cluster.full_disk(self.paths))
+                unclean = "automatic recovery in progress" in log
                 doing = "repairs itself after an unclean stop" if unclean else "is starting"
+                doing = "can't be started yet" if self._failure else doing
                 self._echo(f"Waiting for PostgreSQL, which {doing} ({seconds:.0f} s so far).")
 
     # STOP
@@ -249,6 +274,27 @@ class Server:
         is_recovering = log.rfind("; reinitializing") > log.rfind("ready to accept connections")
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGQUIT if is_recovering else signal.SIGINT)
+
+    def hangs(self) -> bool:
+        """Return whether the server has one process left, as PostgreSQL 18 may after a full disk."""
+        return self.alive() and len(self.pids()) < 2
+
+    def _is_stuck(self) -> bool:
+        """Return whether a server that does not answer hangs, or crashes repeatedly on a full disk."""
+        log = self._log_from(self._log_start).rpartition("ready to accept connections")[2]
+        # On a full disk the log says nothing.
+        is_full = cluster.is_full(self.paths, log if "; reinitializing" in log else "")
+        return is_full or self.hangs()
+
+    def _quit(self) -> None:
+        """End a server at once, as in a crash."""
+        if (pid := self.pid()) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGQUIT)
+            for seconds, _ in _waiting():
+                if not self.alive() or seconds > _STOP_SECONDS:
+                    break
+        self._reap()
 
     def _abort_start(self) -> None:
         """End a server that is starting and is no longer needed."""
@@ -337,13 +383,14 @@ def in_use(data_folder: Path, echo: Echo = _silent) -> Iterator[Server]:
         yield server
 
 
-def _waiting(first_seconds: float = _REMIND_SECONDS) -> Iterator[tuple[float, bool]]:
+def _waiting(pause: float = _REMIND_SECONDS, *, growth: int = 1) -> Iterator[tuple[float, bool]]:
     """Yield the seconds so far again and again, and whether a line about them is due."""
     began = reminded = time.monotonic()
     while True:
         now = time.monotonic()
-        is_due = now - reminded > (first_seconds if reminded == began else _REMIND_SECONDS)
-        reminded = now if is_due else reminded
+        is_due = now - reminded > pause
+        if is_due:
+            reminded, pause = now, min(pause * growth, _MAX_REMIND_SECONDS)
         yield now - began, is_due
         time.sleep(_POLL_SECONDS)
 

@@ -16,14 +16,13 @@ from mirror.core import logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import exits, operating_system, process_table, signals
 from mirror.core.processes.backoff import Backoff
-from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.server import Server
 
 log = logs.logger("mirror.node")
 
 
 _STOP_SECONDS = 30
-_LOG_READ_SECONDS = 1.0
+_LOG_READ_SECONDS, _HANG_CHECK_SECONDS = 1.0, 10.0
 
 # The line PostgreSQL logs when one of its processes is killed; it then ends all sessions and repairs itself.
 _KILLED = re.compile(r"LOG: +(.+?) \(PID (\d+)\) was terminated by signal (\d+)")
@@ -123,7 +122,7 @@ class Database(_Supervised):
         self._pid = server.pid()
         self._away = False
         self._read = self._server.log_size()
-        self._log_read_at = time.monotonic()
+        self._log_read_at = self._hang_checked_at = time.monotonic()
 
     def check(self) -> None:
         if self._away:
@@ -135,17 +134,17 @@ class Database(_Supervised):
             self._died(
                 f"{self.name} (process {self._pid})", f"{reason}, and its log is {self._server.paths.log}"
             )
+        elif time.monotonic() >= self._hang_checked_at + _HANG_CHECK_SECONDS:
+            self._hang_checked_at = time.monotonic()
+            self._away = self._server.hangs()
         elif time.monotonic() >= self._log_read_at + _LOG_READ_SECONDS:
             self._log_read_at = time.monotonic()
             self._read_log()
 
     def _revive(self) -> None:
-        try:
-            self._server.restart()
-        except ServerError as error:
+        if not self._server.ensure_up():
             self._began = time.monotonic()
             self._due = self._began + self._pauses.after(0)
-            self._echo(f"{error} It is tried again.")
             return
         self._echo("PostgreSQL runs again.")
         self._away = False

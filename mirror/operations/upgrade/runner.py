@@ -37,7 +37,7 @@ _SECONDS_BETWEEN_CHECKS = 0.2
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 
-def run(show: Show, stopping: threading.Event, start_again: Callable[[], None] | None = None) -> bool:
+def run(show: Show, stopping: threading.Event, start_again: Callable[[], object] | None = None) -> bool:
     """Run the backfills that are left, until all are done or `stopping` is set; return whether all are done.
 
     While another process runs them, or while the database is away, this one waits. `start_again` starts a

@@ -150,7 +150,7 @@ def reason(error: BaseException) -> str:
 
 
 def retry_during_outage(
-    work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], None] | None = None
+    work: Callable[[], Result], stopping: threading.Event, start_again: Callable[[], object] | None = None
 ) -> Result | None:
     """Do some work, and again after each outage; None when stopped during an outage.
 
@@ -167,7 +167,7 @@ def retry_during_outage(
             return None
 
 
-def _wait(stopping: threading.Event, start_again: Callable[[], None] | None) -> bool:
+def _wait(stopping: threading.Event, start_again: Callable[[], object] | None) -> bool:
     """Wait until the database answers; False if a stop is requested before it does."""
     connections.close_all()
     pause = _FIRST_PAUSE

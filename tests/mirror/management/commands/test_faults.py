@@ -16,6 +16,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from mirror.node.postgres.installation import server_paths
+from mirror.node.postgres.server import Server
 from tests.mirror.management.commands.test_ingest import stream
 from tests.node import Node, manage
 from tests.partitions import drop_database
@@ -258,6 +260,23 @@ def test_disk_that_fills_ends_a_command_with_one_sentence(node: Node, small_disk
     assert " is full (" in last or "No space left on device" in last
     assert "Traceback" not in node.said and "did not stop" not in node.said
     assert node.processes() == []
+
+
+def test_full_disk_is_named_once_by_a_command_that_waits(small_disk: Path) -> None:
+    said: list[str] = []
+    server = Server(server_paths(small_disk / "node"), configuration={"fsync": "off"}, echo=said.append)
+    with server.in_use():
+        said.clear()
+        os.kill(server.pid() or 0, signal.SIGKILL)
+        fill(small_disk, leave=0)
+        for _ in range(3):
+            assert not server.ensure_up()
+        (small_disk / "other").unlink()
+        assert server.ensure_up()
+
+    assert said[0].startswith(f"The disk that holds {small_disk}/node/postgres is full (")
+    assert said[0].endswith(" free): free some space. The node tries again by itself.")
+    assert [line for line in said[1:] if not line.startswith("Waiting for PostgreSQL")] == []
 
 
 def test_time_that_is_none_is_wrong_use(tables: None, data_folder: Path) -> None:

@@ -208,6 +208,26 @@ def test_server_of_a_killed_command_is_taken_over_and_stopped(data_folder):
     assert server.pid() is None
 
 
+def test_attempts_to_start_a_server_count_on_and_say_once_why_they_fail(data_folder: Path) -> None:
+    said: list[str] = []
+    server = Server(server_paths(data_folder), configuration=FAST, echo=said.append)
+    with server.in_use():
+        said.clear()
+        kill(server.pid())
+        (server.paths.data / "recovery.signal").touch()
+        (server.paths.home / "local.conf").write_text("restore_command = 'sleep 1.1; false'\n")
+        while sum(line.startswith("Waiting") for line in said) < 3:
+            assert not server.ensure_up()
+
+    first, failure, *later = said
+    assert first == "Waiting for PostgreSQL, which is starting (1 s so far)."
+    assert failure.startswith("PostgreSQL stopped while starting; its whole log is ")
+    assert failure.endswith("The node tries again by itself.")
+    waits = r"Waiting for PostgreSQL, which can't be started yet \((\d+) s so far\)\."
+    seconds = [int(number) for number in re.findall(waits, "\n".join(later))]
+    assert len(seconds) == len(later) and 1 < seconds[0] < seconds[1]
+
+
 def test_nested_blocks_use_one_server(data_folder):
     with server_of(data_folder).in_use() as outer:
         with server_of(data_folder).in_use():
@@ -314,9 +334,7 @@ def test_full_disk_is_reported(data_folder):
     printed = 'FATAL:  could not write to file "pg_wal/xlogtemp.51": No space left on device'
     said = cluster.explain(at, printed, "stopped while starting")
     free = r"\([\d.]+ [kMGT]B free\)"
-    assert re.fullmatch(
-        rf"The disk that holds {at.home} is full {free}: free some space and start again.", said
-    )
+    assert re.fullmatch(rf"The disk that holds {at.home} is full {free}: free some space.", said)
 
 
 def test_long_log_is_moved_while_the_server_goes_on_writing(tmp_path: Path) -> None:
