@@ -38,9 +38,9 @@ _FIRST_ITEMS = 2_500
 class Pipeline:
     """Loads the stream files that follow what is stored.
 
-    `report` is called after each file and each commit. With `quorums`, published files have to be signed by a
-    quorum. `progress` is that of an earlier run, to be added to; `committed` is the part of it that is stored
-    for certain, however the run ends. `readers` read files on disk in advance.
+    `report` is called after each file and each commit with `committed`, the part of `progress` that is stored
+    for certain, however the run ends. With `quorums`, published files have to be signed by a quorum.
+    `progress` is that of an earlier run, to be added to. `readers` read files on disk in advance.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class Pipeline:
             self.progress.last = Position.stored()
             self.progress.snapshot = self._build.last_snapshot(self.progress.last)
             self.progress.covered = Range.ending_at(self.progress.last)
+            self.committed = self._submitted = replace(self.progress)
             with self._build.archiving():
                 self._load(writer, files)
         return self.progress
@@ -103,7 +104,7 @@ class Pipeline:
                     continue
                 self._build.add(batch, file, self.progress)
                 batch.sources.append(arrival.source)
-                self._report(self.progress)
+                self._report_committed()
                 if batch.transactions >= most_items or batch.changes_nodes:
                     self._submit(writer, batch)
                     most_items = min(most_items * 2, self._max_items)
@@ -139,13 +140,17 @@ class Pipeline:
             self._submitted = replace(self.progress)
             writer.submit(batch)
 
+    def _report_committed(self) -> None:
+        # Files that are skipped are stored.
+        self._report(replace(self.committed, skipped=self.progress.skipped))
+
     def _finish_writing(self, writer: Writer) -> None:
         if writer.finish():
             self._dirty.commit()
             ingest.FILES.add(by=self._submitted.files - self.committed.files)
             ingest.TRANSACTIONS.add(by=self._submitted.transactions - self.committed.transactions)
             self.committed = self._submitted
-            self._report(self.progress)
+            self._report_committed()
 
 
 @contextmanager

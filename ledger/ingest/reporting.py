@@ -116,7 +116,7 @@ class Reporting:
         }
         self._block_source: Callable[[], dict[str, Any]] | None = None
         # monotonic seconds, transactions, consensus time (ns)
-        self._samples: deque[tuple[float, int, int | None]] = deque()
+        self._samples: deque[tuple[float, int, int]] = deque()
         self._news = threading.Condition()
         self._changed, self._ending = True, False
         self._write_until = 0.0
@@ -141,9 +141,10 @@ class Reporting:
         now = time.monotonic()
         with self._news:
             self._values |= {"files": progress.files, "transactions": progress.transactions}
-            if not self._samples or now - self._samples[-1][0] >= _SECONDS_BETWEEN_SAMPLES:
-                end = progress.last.consensus_end if progress.last else None
-                self._samples.append((now, progress.transactions, end))
+            is_due = not self._samples or now - self._samples[-1][0] >= _SECONDS_BETWEEN_SAMPLES
+            # Nothing is committed yet without a last block.
+            if is_due and progress.last:
+                self._samples.append((now, progress.transactions, progress.last.consensus_end))
             self._set_activity(Activity.LOADING)
 
     def newest(self, consensus_time: int) -> None:
@@ -204,13 +205,12 @@ class Reporting:
         return values | {"block_source": self._block_source()} if self._block_source else values
 
 
-def _rates(samples: Sequence[tuple[float, int, int | None]]) -> dict[str, float | None]:
+def _rates(samples: Sequence[tuple[float, int, int]]) -> dict[str, float | None]:
     rates: dict[str, float | None] = {"transaction_rate": None, "stream_rate": None}
     if len(samples) >= 2:
         (began, transactions, start), (ended, more_transactions, end) = samples[0], samples[-1]
         rates["transaction_rate"] = (more_transactions - transactions) / (ended - began)
-        if start is not None and end is not None:
-            rates["stream_rate"] = (end - start) / NANOS_PER_SECOND / (ended - began)
+        rates["stream_rate"] = (end - start) / NANOS_PER_SECOND / (ended - began)
     return rates
 
 

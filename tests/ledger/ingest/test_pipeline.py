@@ -177,11 +177,25 @@ def test_the_first_batch_is_small_so_that_writing_begins_soon(tmp_path: Path) ->
             composer.crypto_transfer({1001: -5, 2: 5}, payer=1001)
         composer.block().write(tmp_path)
     committed: list[int] = []
-    pipeline = Pipeline(report=lambda _: committed.append(pipeline.committed.transactions))
 
-    pipeline.run(find_record_files([tmp_path]))
+    Pipeline(report=lambda progress: committed.append(progress.transactions)).run(
+        find_record_files([tmp_path])
+    )
 
     assert sorted(set(committed)) == [0, 3_000, 8_000]
+
+
+def test_progress_counts_only_what_is_committed(tmp_path: Path) -> None:
+    stream(tmp_path, blocks=5)
+    reported: list[tuple[int, int]] = []
+
+    load(
+        tmp_path,
+        report=lambda done: reported.append((done.files, *query("select count(*) from record_file")[0])),
+    )
+
+    assert reported[-1] == (5, 5)
+    assert [files for files, stored in reported if files > stored] == []
 
 
 @pytest.mark.parametrize("layout", Layout)
