@@ -121,7 +121,13 @@ class Command(NodeCommand):
                 stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
             load = FileLoad(chosen, source, quorums, options["allow_gap"], balances, readers)
-            progress = import_files(load, display.show, signals.stop_event(), server)
+            clock_check = following.ClockCheck(display.echo)
+
+            def show(progress: pipeline.Progress) -> None:
+                clock_check.check(progress)
+                display.show(progress)
+
+            progress = import_files(load, show, signals.stop_event(), server)
         self.echo(_summary(progress, len(chosen), time.monotonic() - began))
 
     def _estimate(self, expected: Estimate, *, paid: bool = False) -> None:

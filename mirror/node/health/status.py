@@ -257,10 +257,7 @@ class Status(Facts):
                 f"The demo network waits for {duration(ahead)}: its last block is that much later than now, "
                 "as the clock of this machine was ahead when it was made."
             )
-        return (
-            f"The clock of this machine is at least {duration(ahead)} behind that of the network, whose last "
-            "block is later than now: set it, for example by NTP."
-        )
+        return slow_clock(ahead)
 
     @property
     def _at(self) -> str:
@@ -302,6 +299,16 @@ def read() -> Status:
 
 
 # WORDS
+
+
+def slow_clock(ahead: int) -> str:
+    """Return what is wrong with this machine's clock if the last block is so many seconds ahead of it."""
+    if ahead <= _CLOCK_SECONDS:
+        return ""
+    return (
+        f"The clock of this machine is at least {duration(ahead)} behind that of the network, whose last "
+        "block is later than now: set it, for example by NTP."
+    )
 
 
 def _cause_clause(problem: Mapping[str, Any]) -> str:

@@ -33,6 +33,7 @@ from mirror.core.values import timestamp
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.node.health.facts import Block
+from mirror.node.health.status import slow_clock
 from mirror.node.loading import archive_maintenance, reconciliation, start_point
 from mirror.node.loading.single_loader import single_loader
 from mirror.node.postgres.server import Server
@@ -87,6 +88,9 @@ class _Run:
     until: str
     committed: Progress = field(default_factory=Progress)
 
+    def __post_init__(self) -> None:
+        self.clock_check = ClockCheck(self.echo)
+
     def follow(self) -> Progress:
         """Follow until the end or an error."""
         start, until = self._dates()
@@ -118,7 +122,7 @@ class _Run:
                 pipeline = Pipeline(
                     options=LoadOptions(start=first, balances=balances),
                     quorums=quorums,
-                    report=_Lines(self.echo, report).show,
+                    report=_Lines(self.echo, report, self.clock_check).show,
                     progress=replace(self.committed),
                 )
                 span = Span(start=first, until=last, from_containing_file=balances is not None)
@@ -195,12 +199,27 @@ def estimate(location: str = "", start: str = "", until: str = "") -> Estimate:
         return estimate_bucket(download.bucket, download.layout, nodes, first, last)
 
 
+class ClockCheck:
+    """Says once that the clock of this machine is behind the blocks that are loaded."""
+
+    def __init__(self, echo: logs.Echo) -> None:
+        self._echo, self._is_said = echo, False
+
+    def check(self, progress: Progress) -> None:
+        if self._is_said or not progress.last:
+            return
+        if sentence := slow_clock((progress.last.consensus_end - clock.now_ns()) // NANOS_PER_SECOND):
+            self._echo(sentence)
+            self._is_said = True
+
+
 class _Lines:
-    def __init__(self, echo: logs.Echo, report: Reporting) -> None:
-        self._echo, self._report, self._pace = echo, report, Pace()
+    def __init__(self, echo: logs.Echo, report: Reporting, clock_check: ClockCheck) -> None:
+        self._echo, self._report, self._clock_check, self._pace = echo, report, clock_check, Pace()
 
     def show(self, progress: Progress) -> None:
         self._report.loading(progress)
+        self._clock_check.check(progress)
         if not progress.last or not self._pace.is_due():
             return
         block = Block(progress.last.index, progress.last.consensus_end, progress.last.name)

@@ -99,3 +99,17 @@ def test_filter_decides_what_is_loaded_and_verified(stream: Path, data_folder: P
     assert "Nothing wrong with 3 files" in verified.stdout
     assert without_filter.returncode == 1
     assert without_filter.stdout.count(" transaction: a row is missing") == 6
+
+
+def test_clock_that_is_behind_the_files_is_named_once(stream: Path, data_folder: Path, tables: None) -> None:
+    """Files of 2025, in 2024."""
+    options = {"SVC_MIRROR_DATA": str(data_folder), "SVC_MIRROR_CLOCK_NOW": "1717200000"}
+    options["SVC_MIRROR_IMPORTER_PARSER_RECORD_BATCH_MAXITEMS"] = "1"
+
+    done = manage("ingest", stream, **options)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *others = done.stdout.splitlines()
+    assert first.startswith("The clock of this machine is at least 214 days behind that of the network, ")
+    assert first.endswith("whose last block is later than now: set it, for example by NTP.")
+    assert [line for line in others if "clock" in line] == []

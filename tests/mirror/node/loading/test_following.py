@@ -26,8 +26,11 @@ def test_last_block_is_shown_with_its_date_and_age(
     said: list[str] = []
     last = Position("a.rcd", 1_717_200_000 * 10**9 + 5, "", 1234, 6)
 
-    following._Lines(said.append, Reporting(source="")).show(Progress(files=3, transactions=7000, last=last))
-    following._Lines(said.append, Reporting(source="")).show(
+    check = following.ClockCheck(said.append)
+    following._Lines(said.append, Reporting(source=""), check).show(
+        Progress(files=3, transactions=7000, last=last)
+    )
+    following._Lines(said.append, Reporting(source=""), check).show(
         Progress(
             files=3, last=replace(last, consensus_end=last.consensus_end + 400 * 86_400 * 10**9 - 10**10)
         )
