@@ -23,7 +23,7 @@ from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source import incidents
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.availability import outage
+from mirror.core.db.availability import failure, outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 
@@ -90,6 +90,8 @@ class Problem:
             )
         if isinstance(error, OperatorError):
             return cls(file="", cause=str(error))
+        if isinstance(error, Error):
+            return cls(file="", cause=failure.line(error))
         return cls(file="", cause=f"{type(error).__name__}: {str(error).strip()}")
 
 
@@ -227,5 +229,5 @@ def _write(values: dict[str, Any]) -> None:
         if outage.is_outage(error):
             outage.report(error)
         else:
-            log.warning("report_not_written", reason=str(error).strip())
+            log.warning("report_not_written", reason=outage.reason(error))
         connection.close()

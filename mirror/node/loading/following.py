@@ -24,7 +24,7 @@ from mirror.core import config, logs
 from mirror.core.config import clock
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
-from mirror.core.db.availability import outage
+from mirror.core.db.availability import failure, outage
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.reading import timeouts
 from mirror.core.processes import signals
@@ -73,7 +73,9 @@ def follow(
     except (StreamFileError, IngestError) as error:
         raise OperatorError(str(error)) from error
     except DatabaseError as error:
-        raise OperatorError(f"The database failed: {str(error).strip()}") from error
+        if server:
+            server.check_disk()
+        raise OperatorError(failure.line(error)) from error
     return finished or run.committed
 
 

@@ -40,9 +40,19 @@ def sentence(error: Error | OSError) -> str | None:
             )
         case errors.UndefinedTable() | errors.UndefinedColumn():
             return _NO_TABLES
+        case errors.CheckViolation() if reason.startswith("no partition of relation"):
+            return (
+                f"A partition is missing ({reason}): loading makes those of months when it starts, so start "
+                "it again; make another one by `create table NAME partition of TABLE for values ...`."
+            )
     if isinstance(error, OperationalError | InterfaceError):
         return f"The database does not answer as it should: {reason}."
     return None
+
+
+def line(error: Error) -> str:
+    """Return the sentence, or the first line of what PostgreSQL says."""
+    return sentence(error) or f"The database failed: {outage.reason(_origin(error))}"
 
 
 def _origin(error: BaseException) -> BaseException:

@@ -33,6 +33,7 @@ Result = TypeVar("Result")
 #: What clients are answered during an outage.
 SENTENCE = "The database does not answer: try again in a moment"
 ERRORS = (DjangoError, psycopg.Error)
+_CURE = "Start it, or make room on its disk: loading and answers go on by themselves."
 
 # Class 08 is about connections; the others: the server shuts down, has crashed, starts, has no slot left, has
 # ended a session that rested for too long, outside or within a transaction.
@@ -118,7 +119,7 @@ def _write(file: int, reason: str, is_certain: bool) -> None:
         log.warning("database_connection_lost", reason=reason)
     else:
         database.OUTAGES.add()
-        log.error("database_away", reason=reason)
+        log.error("database_away", reason=reason, cure=_CURE)
         while not is_available():
             if time.monotonic() - reminded >= _REMIND_SECONDS:
                 reminded = time.monotonic()

@@ -117,6 +117,26 @@ def test_tables_of_another_program_are_left_alone(database: Callable[..., str], 
         ).fetchall() == [("token",)]
 
 
+def test_missing_partition_is_named_with_its_cure(database: Callable[..., str], stream: Path) -> None:
+    url = database()
+    assert manage("migrate", DATABASE_URL=url).returncode == 0
+    with psycopg.connect(url) as owner:
+        hashes = "select inhrelid::regclass from pg_inherits where inhparent = 'transaction_hash'::regclass"
+        for (partition,) in owner.execute(hashes).fetchall():
+            owner.execute(f"drop table {partition}")
+
+    loaded = manage("ingest", stream, DATABASE_URL=url)
+
+    sentence = (
+        'A partition is missing (no partition of relation "transaction_hash" found for row): loading makes '
+        "those of months when it starts, so start it again; make another one by `create table NAME partition "
+        "of TABLE for values ...`."
+    )
+    assert (loaded.returncode, loaded.stderr) == (1, f"{sentence}\n")
+    status = manage("status", DATABASE_URL=url).stdout.splitlines()[0]
+    assert f" ago: {sentence} " in status
+
+
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [

@@ -120,6 +120,7 @@ def test_outage_of_the_database_is_logged_once_and_counted(node: LiveNode) -> No
         assert set(refused) == {503}
         assert node.blocks() == []
         assert node.said.count(" database_away") == 1
+        assert 'cure="Start it, or make room on its disk: ' in node.said
         assert node.said.count(" database_back") == 1
         assert f"requests_refused={len(refused)} " in node.said
         assert "Traceback" not in node.said
