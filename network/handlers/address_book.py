@@ -31,6 +31,12 @@ ADDRESS_BOOK_NUMS = (101, 102)
 # The file that would have had a network's first book.
 BOOTSTRAP_NUM = 102
 
+_STORED = "select exists (select from record_file), exists (select from address_book)"
+_BOOK_TABLES = {
+    "address_book": "start_consensus_timestamp",
+    "address_book_entry": "consensus_timestamp",
+    "address_book_service_endpoint": "consensus_timestamp",
+}
 # Changes of the address book files that are newer than the file's last book.
 # Index: file_data__id_timestamp (entity_id, consensus_timestamp).
 _CHANGES = """
@@ -78,8 +84,13 @@ def first_books(state: GenesisState, timestamp: int, batch: Batch) -> None:
 @at_start
 def begin(cursor: CursorWrapper) -> None:
     """Store the network's first book, and books that an earlier version of this program could not read."""
-    cursor.execute("select exists (select from address_book)")
-    if not cursor.fetchone()[0] and (book := bundled.address_book()):
+    cursor.execute(_STORED)
+    is_loaded, has_book = cursor.fetchone()
+    if not (is_loaded and has_book) and (book := bundled.address_book()):
+        if has_book:
+            # The operator may have named another one since.
+            for table, column in _BOOK_TABLES.items():
+                cursor.execute(f"delete from {table} where {column} = 1")
         store_address_book(cursor, book, file=config.own_id(BOOTSTRAP_NUM), timestamp=0)
     complete_address_books(cursor)
 

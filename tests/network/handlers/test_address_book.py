@@ -271,3 +271,20 @@ def test_a_file_that_is_no_address_book_is_named_with_its_setting(tmp_path: Path
     assert str(raised.value).startswith(
         f"SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK names {given}, which is no address book: "
     )
+
+
+def test_another_first_book_counts_until_a_file_is_loaded(tmp_path: Path) -> None:
+    given = tmp_path / "book.bin"
+    given.write_bytes(TWO_NODES)
+    stream = Stream()
+    stream.send({1001: -1, 1002: 1})
+
+    with settings(network="testnet"):
+        load()
+        with settings(importer__initialAddressBook=str(given)):
+            load()
+            load(stream.block())
+        load()
+
+    assert stored("address_book", BOOK) == [(1, None, 102, 2)]
+    assert stored("address_book_entry", "node_id") == [(0,), (1,)]
