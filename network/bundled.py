@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature.address_book import read_address_book
+from ledger.stream.signature.address_book import BUNDLED, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parent / "address_books"
 DEMO = "demo"
 # The network of `manage.py demo`; the bundled book is that of its nodes.
 SIMULATED = "simulated"
+BUNDLED[:] = sorted(FOLDER.glob("*.bin"))
 
 
 def address_book() -> bytes | None:

@@ -1,5 +1,6 @@
 """Address books: the nodes and the keys they sign with (content of files 0.0.101 and 0.0.102)."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ledger.stream.errors import StreamFileError
@@ -11,6 +12,9 @@ from mirror.core.values.hapi.messages import DecodeError, NodeAddressBook
 FIRST_NODE_ACCOUNT = 3
 # Books of the first years give every node the id 0; up to this account number the account tells the id.
 _LAST_EARLY_ACCOUNT = 20
+
+#: The files of the address books that come with the program; the app that has them adds them.
+BUNDLED: list[Path] = []
 
 
 class AddressBookNode(NamedTuple):

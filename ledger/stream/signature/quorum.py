@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 
 from ledger.proofs.threshold.identity import LedgerIdentity
 from ledger.stream.balance.balance_file import BalanceFile
 from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
 from ledger.stream.record.record_file import RecordFile
-from ledger.stream.signature.address_book import AddressBookNode
+from ledger.stream.signature.address_book import BUNDLED, AddressBookNode, read_address_book
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
 from mirror.core import config
 from mirror.core.metrics import ingest
 
 NO_SIGNATURE = "no signature file"
 NOT_IN_ADDRESS_BOOK = "not in the address book"
+_MAX_BOOKS_NAMED = 3
 
 
 def required_for_proofs(nodes: int) -> int:
@@ -126,8 +128,8 @@ class NoQuorum(StreamFileError):
             file,
             0,
             f"no consensus: {_signed_by(signed, stake, quorum)}" + (f"; {missing}" if missing else ""),
-            "More nodes may publish their signatures soon; if not, see that the address book is that of the "
-            "network.",
+            "More nodes may publish their signatures soon; if not, name the network's address book by "
+            "importer.initialAddressBook.",
         )
 
 
@@ -170,6 +172,7 @@ class Votes:
         self._votes: dict[tuple[bytes, bytes | None], dict[int, SignatureFile]] = {}
         self._refused: dict[int, str] = {}
         self._files: dict[int, bytes] = {}
+        self._signatures: dict[int, SignatureFile] = {}
 
     def add_file(self, node_id: int, data: bytes) -> None:
         """Count the signature file `data` that a node published."""
@@ -184,6 +187,7 @@ class Votes:
 
     def add(self, node_id: int, signature: SignatureFile) -> None:
         """Count a node's signature if it is by the node's key."""
+        self._signatures[node_id] = signature
         key = self._quorum.keys.get(node_id)
         if key is None:
             self.reject(node_id, NOT_IN_ADDRESS_BOOK)
@@ -227,7 +231,13 @@ class Votes:
             others.update(dict.fromkeys(votes, "signed other hashes"))
         others.update(self._refused)
         others = {node: reason for node, reason in others.items() if node not in signers}
-        raise NoQuorum(self.name, signers, stake, self._quorum, others)
+        error = NoQuorum(self.name, signers, stake, self._quorum, others)
+        if nearest := _nearest_books(self._signatures, len(signers)):
+            error.cure = (
+                "Name the network's address book by importer.initialAddressBook, which counts until a file "
+                f"is loaded. Those that come with the program and are nearest: {nearest}."
+            )
+        raise error
 
     def _leading_hash(self) -> tuple[tuple[int, ...], int, SignatureFile | None]:
         """Return the signers of the hashes with the most stake, that stake, and one of their signatures."""
@@ -237,6 +247,18 @@ class Votes:
             if best[2] is None or stake > best[1]:
                 best = tuple(sorted(votes)), stake, next(iter(votes.values()))
         return best
+
+
+def _nearest_books(signatures: Mapping[int, SignatureFile], known: int) -> str:
+    """Return the bundled address books that have most of a file's signers, each more than those `known`."""
+    signers: dict[Path, int] = {}
+    for path in BUNDLED:
+        keys = {node.node_id: node.public_key for node in read_address_book(path.name, path.read_bytes())}
+        by_key = [node for node in signatures.keys() & keys if signatures[node].is_signed_by(keys[node])]
+        if len(by_key) > known:
+            signers[path] = len(by_key)
+    nearest = sorted(signers, key=lambda path: -signers[path])[:_MAX_BOOKS_NAMED]
+    return ", ".join(f"{path} ({signers[path]} of {len(signatures)} signers)" for path in nearest)
 
 
 def by_reason(reasons: Mapping[int, str]) -> str:

@@ -94,7 +94,8 @@ NO_QUORUM = problem(
     "2026-01-01T00_00_02.000000000Z.rcd_sig",
     "no consensus: signed by 1 of 3 nodes (node 0) with 31.0 % of the stake; more than 33.3 % needed; "
     "nodes 1, 2: no signature file",
-    "More nodes may publish their signatures soon; if not, see that the address book is that of the network.",
+    "More nodes may publish their signatures soon; if not, name the network's address book by "
+    "importer.initialAddressBook.",
     signatures={
         "signed": [0],
         "others": {"1": "no signature file", "2": "no signature file"},

@@ -16,8 +16,11 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from mirror.demo.keys.nodes import nodes
 from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
+from network.bundled import FOLDER
+from tests.composing import Composer
 from tests.mirror.management.commands.test_ingest import stream
 from tests.node import Node, manage
 from tests.partitions import drop_database
@@ -135,6 +138,29 @@ def test_missing_partition_is_named_with_its_cure(database: Callable[..., str], 
     assert (loaded.returncode, loaded.stderr) == (1, f"{sentence}\n")
     status = manage("status", DATABASE_URL=url).stdout.splitlines()[0]
     assert f" ago: {sentence} " in status
+
+
+def test_address_book_of_another_network_is_refused_with_the_nearest(
+    data_folder: Path, tables: None, tmp_path: Path
+) -> None:
+    made = Composer(nodes=nodes())
+    made.crypto_transfer({2: -5, 1002: 5})
+    made.block().write(tmp_path)
+    options = {"SVC_MIRROR_DATA": str(data_folder), "SVC_MIRROR_NETWORK": "testnet"}
+
+    refused = manage("ingest", tmp_path, **options)
+    right = manage(
+        "ingest", tmp_path, SVC_MIRROR_IMPORTER_INITIALADDRESSBOOK=str(FOLDER / "simulated.bin"), **options
+    )
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.endswith(
+        ". Name the network's address book by importer.initialAddressBook, which counts until a file is "
+        "loaded. Those that come with the program and are nearest: "
+        f"{FOLDER}/simulated.bin (4 of 4 signers).\n"
+    )
+    assert right.returncode == 0, right.stderr
+    assert "verified by signatures of 4 nodes" in right.stdout
 
 
 @pytest.mark.parametrize(
