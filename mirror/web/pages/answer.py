@@ -25,7 +25,7 @@ from mirror.core.values.human_readable import marked
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -35,6 +35,7 @@ _HEADERS = {
 _ROBOTS = """User-agent: *
 Allow: /$
 Allow: /docs/
+Disallow: /docs/search
 Disallow: /
 """
 _MIRROR = Path(__file__).parents[2]

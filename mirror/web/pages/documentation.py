@@ -17,7 +17,7 @@ from mirror.web.pages import answer
 FOLDER = Path(__file__).parents[2] / "docs"
 INDEX = "README"
 
-_MAX_AGE_SECONDS = 60
+MAX_AGE_SECONDS = 60
 # A page with so many sections has a list of them.
 _LONG_SECTIONS = 3
 
@@ -25,8 +25,11 @@ _LONG_SECTIONS = 3
 @require_safe
 def documentation(request: HttpRequest, name: str = "") -> HttpResponse:
     """Show a page; the index without `name`. Errors: Http404."""
-    address = f"{request.scheme}://{request.get_host()}{reverse_proxies.prefix(request.META)}"
-    return answer.page(escape(address).join(_html(name)), max_age=_MAX_AGE_SECONDS)
+    return answer.page(escape(node_address(request)).join(_html(name)), max_age=MAX_AGE_SECONDS)
+
+
+def node_address(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}{reverse_proxies.prefix(request.META)}"
 
 
 @cache

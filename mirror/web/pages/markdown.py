@@ -55,7 +55,7 @@ def render(text: str) -> Page:
     first, _, rest = text.partition("\n")
     markdown = _markdown()
     tokens = markdown.parse(rest)
-    sections = list(_name_headings(tokens))
+    sections = [heading for opening, heading in _name_headings(tokens) if opening.tag == "h2"]
     for token in tokens:
         for inline in token.children or ():
             if inline.type == "link_open":
@@ -63,6 +63,22 @@ def render(text: str) -> Page:
     html = markdown.renderer.render(tokens, markdown.options, {})
     # Cells of tables have no other way to begin a line.
     return Page(first.lstrip("# "), html.replace("&lt;br&gt;", "<br>"), sections)
+
+
+def passages(text: str) -> Iterator[tuple[Heading | None, str]]:
+    """Yield the headings of a page, each with the text below it; None has the text above all of them."""
+    tokens = _markdown().parse(text.partition("\n")[2])
+    headings = iter([heading for _, heading in _name_headings(tokens)])
+    heading, texts = None, [""]
+    for token in tokens:
+        if token.type == "heading_open":
+            yield heading, " ".join(texts[1:])
+            heading, texts = next(headings), []
+        elif token.type in ("inline", "fence", "code_block"):
+            # The first text is that of the heading itself.
+            parts = [" " if part.type == "softbreak" else part.content for part in token.children or (token,)]
+            texts.append("".join(parts).replace("<br>", " "))
+    yield heading, " ".join(texts[1:])
 
 
 def groups(index: str) -> list[Group]:
@@ -111,8 +127,8 @@ def _name(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
     return f"<code>{text if ' ' in text else _BREAKS.sub('<wbr>', text)}</code>"
 
 
-def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
-    """Name each heading, add a link to itself, and yield those of sections."""
+def _name_headings(tokens: Sequence[Token]) -> Iterator[tuple[Token, Heading]]:
+    """Name each heading, add a link to itself, and yield it with its first token."""
     before: Counter[str] = Counter()
     for opening, inline in zip(tokens, tokens[1:], strict=False):
         if opening.type != "heading_open":
@@ -124,5 +140,4 @@ def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
         link = Token("link_open", "a", 1)
         link.attrs = {"href": f"#{name}", "class": "anchor"}
         inline.children = [link, *children, Token("link_close", "a", -1)]
-        if opening.tag == "h2":
-            yield Heading(name, text)
+        yield opening, Heading(name, text)

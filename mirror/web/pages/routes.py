@@ -7,6 +7,7 @@ from mirror.web.pages import answer
 from mirror.web.pages.api import api
 from mirror.web.pages.documentation import documentation
 from mirror.web.pages.home import home
+from mirror.web.pages.search import search
 
 
 def routes() -> list[URLPattern]:
@@ -14,6 +15,7 @@ def routes() -> list[URLPattern]:
         path("", home),
         path("docs", RedirectView.as_view(url="/docs/", permanent=True)),
         path("docs/", documentation),
+        path("docs/search", search),
         path("docs/<slug:name>", documentation),
         path("docs/architecture.svg", answer.architecture),
         # Links as they are written in the pages.

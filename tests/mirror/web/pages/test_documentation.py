@@ -114,6 +114,73 @@ def test_links_lead_to_the_pages_here(target: str, leads_to: str) -> None:
     assert markdown.resolve_link(target) == leads_to
 
 
+def found(client, query: str, **headers: str) -> list[tuple[str, str, str]]:
+    """Return the address, title and excerpt of each result."""
+    answer = client.get("/docs/search", {"q": query}, headers=headers)
+    assert answer.status_code == 200
+    return re.findall(r'<li><a href="([^"]*)">(.*?)</a><p>(.*?)</p></li>', answer.content.decode(), re.S)
+
+
+def test_search_finds_sections_with_all_the_words(client) -> None:
+    results = found(client, "SECOND   factor")
+
+    address, title, excerpt = results[0]
+    assert (address, title) == ("/docs/operate#the-second-factor", "Operate a node: The second factor")
+    assert excerpt.startswith("&quot;<mark>Second</mark> <mark>factor</mark>&quot; in the menu of your name")
+    for address, _, _ in results:
+        path, _, heading = address.partition("#")
+        assert not heading or f'id="{heading}"' in read(client, path), address
+    assert found(client, "second nosuchword") == found(client, "") == found(client, "  ") == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_search_finds_every_page_by_its_title(client, name: str) -> None:
+    listed = {
+        page: text
+        for group in markdown.groups((FOLDER / f"{INDEX}.md").read_text())
+        for text, page in group.pages
+    }[name]
+    assert (f"/docs/{name}", listed) in [result[:2] for result in found(client, listed)]
+
+
+def test_search_finds_names_code_and_cells_of_tables(client) -> None:
+    for query in ("svc.mirror.web.port", "manage.py backup /backups/monday", "mirror_importer"):
+        assert any("<mark>" in excerpt for _, _, excerpt in found(client, query)), query
+
+
+def test_search_escapes_what_is_typed_and_what_is_found(client) -> None:
+    page = client.get("/docs/search", {"q": "\"><script>alert('1')</script>\u202e"}).content.decode()
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+    assert 'value="&quot;&gt;&lt;script&gt;' in page
+    # No entity is taken for text: `amp` and `quot` are in those of the excerpt.
+    for query in ("quot", "amp", "lt", ".*", "(", "\\", "&", "x" * 5000):
+        for _, _, excerpt in found(client, query):
+            assert not re.search(r"&<mark>|&\w*<mark>", excerpt), query
+
+
+def test_search_shows_thirty_sections_and_how_many_there_are(client) -> None:
+    page = client.get("/docs/search?q=the").content.decode()
+    assert len(found(client, "the")) == 30
+    assert re.search(r"\d{3} sections with “the”; these are the first 30", page)
+
+
+def test_excerpts_name_the_node_that_is_asked(client) -> None:
+    excerpts = " ".join(excerpt for *_, excerpt in found(client, "curl", host="node.example.org:5551"))
+    assert "http://node.example.org:5551/" in excerpts
+    assert "127.0.0.1:8000" not in excerpts
+
+
+def test_search_is_a_form_of_every_page_that_browsers_may_send(client) -> None:
+    for path in ("/docs/", "/docs/lists", "/docs/search?q=lists"):
+        answer = client.get(path)
+        assert '<form class="search" role="search" action="/docs/search">' in answer.content.decode()
+        assert "form-action 'self'" in answer.headers["content-security-policy"]
+    assert "Disallow: /docs/search" in client.get("/robots.txt").content.decode()
+    # It would hide a page of this name.
+    assert "search" not in NAMES
+
+
 def test_headings_are_named_as_code_hosts_name_them() -> None:
     before: Counter[str] = Counter()
     names = [markdown.anchor(each, before) for each in ("Is all well?", "Where is ...?", "Is all well?")]

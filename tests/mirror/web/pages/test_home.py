@@ -207,6 +207,7 @@ def test_crawlers_read_the_pages_for_people_alone(client) -> None:
         "User-agent: *",
         "Allow: /$",
         "Allow: /docs/",
+        "Disallow: /docs/search",
         "Disallow: /",
     ]
 
