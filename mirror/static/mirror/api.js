@@ -59,8 +59,31 @@ async function send(event) {
 function openChosen() {
   const chosen = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (chosen instanceof HTMLDetailsElement) chosen.open = true;
+  if (chosen?.hidden) {
+    filter.querySelector("input").value = "";
+    narrow();
+    chosen.scrollIntoView();
+  }
 }
 
+// Shows the requests whose method, path and title have all the words, and their subjects.
+function narrow() {
+  const words = filter.querySelector("input").value.toLowerCase().split(/\s+/);
+  for (const section of document.querySelectorAll("main section")) {
+    for (const request of section.querySelectorAll(".request")) {
+      const text = request.querySelector("summary").textContent.toLowerCase();
+      request.hidden = !words.every((word) => text.includes(word));
+    }
+    section.hidden = !section.querySelector(".request:not([hidden])");
+    document.querySelector(`#pages a[href="#${section.id}"]`).hidden = section.hidden;
+  }
+  const count = document.querySelectorAll(".request:not([hidden])").length;
+  filter.querySelector("[role=status]").textContent = words.join("") ? `${count} requests` : "";
+}
+
+const filter = document.querySelector(".filter");
+filter.hidden = false;
+filter.addEventListener("input", narrow);
 document.addEventListener("submit", send);
 document.addEventListener("change", (event) => {
   if (event.target.className === "example") event.target.form.querySelector("textarea").value = event.target.value;
