@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.accessibility import broken_rules
 from tests.browser.site import NARROW, OVERFLOW, WIDE, Faults, Site
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ KINDS = (
     "/",
     "/docs",
     "/docs/operate",
+    "/docs/search?q=backup",
     "/api/v1/docs/",
     "/admin/",
     "/admin/ledger/transaction/",
@@ -50,6 +52,9 @@ _REACHABLE = """() => {
     return [...document.querySelectorAll(all)].filter(
         element => element.checkVisibility(seen) && !element.disabled && element.tabIndex >= 0).length;
 }"""
+# Cells of tables of the documentation in which a line has few words.
+_SQUEEZED = """() => [...document.querySelectorAll(".table td")].filter(
+    cell => cell.clientWidth < 140 && cell.innerText.length > 60).length"""
 # What comes later in a page is reached in the same way.
 _MAX_STOPS = 30
 
@@ -64,6 +69,8 @@ def open_every_page(site: Site, faults: Faults) -> None:
             found = site.visit(page, path)
             page.set_viewport_size(NARROW)
             narrow = page.evaluate(OVERFLOW)
+            if squeezed := page.evaluate(_SQUEEZED):
+                faults.add(path, "squeezes", squeezed, "cells of tables")
             if narrow > 0:
                 # Charts are drawn again only a moment after the window has another width.
                 page.reload()
@@ -94,6 +101,23 @@ def look_at_it_in_the_dark(site: Site, faults: Faults) -> None:
                 paper, ink = found["paper"], found["ink"]
                 if not (paper > 0.8 > 0.5 > ink if scheme == "light" else paper < 0.3 < 0.6 < ink):
                     faults.add(path, f"is not {scheme}: ink of {ink:.2f} on paper of {paper:.2f}")
+
+
+def use_it_with_a_screen_reader_or_weak_eyes(site: Site, faults: Faults) -> None:
+    """Landmarks, headings, names and contrast are as WCAG has them, on a phone and on a desk."""
+    people = (
+        "/admin/auth/user/",
+        "/admin/auth/user/1/change/",
+        "/admin/second-factor/",
+        "/admin/admin/logentry/",
+    )
+    for scheme, viewport in (("light", WIDE), ("dark", NARROW)):
+        for signed_in, paths in ((True, (*KINDS, *people)), (False, ("/admin/login/",))):
+            with site.opened(color_scheme=scheme, viewport=viewport, signed_in=signed_in) as page:
+                for path in paths:
+                    site.visit(page, path)
+                    for rule in broken_rules(page):
+                        faults.add(path, scheme, rule)
 
 
 def follow_every_link(site: Site, faults: Faults) -> None:
@@ -152,6 +176,40 @@ def open_a_link_by_enter(site: Site, faults: Faults) -> None:
         page.wait_for_url(f"{site.base}/docs/")
 
 
+def search_the_documentation(site: Site, faults: Faults) -> None:
+    """It is found without scripts, by the keyboard, and a result leads to its heading."""
+    with site.opened(java_script_enabled=False) as page:
+        page.goto("/docs/operate")
+        page.get_by_role("searchbox", name="Search the documentation").fill("the second factor")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{site.base}/docs/search?q=the+second+factor")
+        page.get_by_role("main").get_by_role("listitem").first.get_by_role("link").click()
+        page.wait_for_url(f"{site.base}/docs/operate#the-second-factor")
+
+
+def filter_the_requests_of_the_api(site: Site, faults: Faults) -> None:
+    """Typing shows the requests with that path or title; a link to another one shows all again."""
+    with site.opened() as page:
+        site.visit(page, "/api/v1/docs/")
+        requests, box = (
+            page.locator(".request"),
+            page.get_by_role("searchbox", name="Filter by path or title"),
+        )
+        count = requests.count()
+        box.fill("account AIRDROPS")
+        shown = [each.inner_text().split()[1] for each in requests.all() if each.is_visible()]
+        if shown != [f"/api/v1/accounts/{{id}}/airdrops/{kind}" for kind in ("outstanding", "pending")]:
+            faults.add("the filter shows", shown)
+        if page.get_by_role("heading", name="Blocks").count():
+            faults.add("a subject without requests is shown")
+        box.fill("there is no such request")
+        page.get_by_text("0 requests").wait_for()
+        page.evaluate("location.hash = document.querySelector('.request').id")
+        requests.first.wait_for()
+        if requests.filter(visible=True).count() != count:
+            faults.add("a link does not end the filter")
+
+
 def search_by_keyboard(site: Site, faults: Faults) -> None:
     """The search opens by its key, closes by Escape, and leads to what is typed, by arrow and Enter."""
     with site.opened() as page:
@@ -174,10 +232,13 @@ def search_by_keyboard(site: Site, faults: Faults) -> None:
 PARTS: tuple[Callable[[Site, Faults], None], ...] = (
     open_every_page,
     look_at_it_in_the_dark,
+    use_it_with_a_screen_reader_or_weak_eyes,
     follow_every_link,
     open_each_kind_for_the_first_time,
     reach_everything_by_keyboard,
     open_a_link_by_enter,
+    search_the_documentation,
+    filter_the_requests_of_the_api,
     search_by_keyboard,
 )
 

@@ -40,7 +40,7 @@ def cells(model: type[models.Model], names: Sequence[str]) -> list[Cell]:
     """Return the cells of columns; a key leads to the page of its row, one of several columns by a cell."""
     first = next(iter(columns.order(model)), "").lstrip("-")
     several = columns.has_composite_key(model)
-    way = [Cell("row", "", lambda row: "View", links_to_row=True)] if several else []
+    way = [Cell("row", "Row", lambda row: "View", links_to_row=True)] if several else []
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     return [*way, *(_cell(field, field.name == first, not several and field.primary_key) for field in fields)]
 

@@ -54,10 +54,42 @@ def test_every_table_lists_and_opens_a_row_without_counting(
 
     assert (listed.status_code, opened.status_code, links) == (200, 200, set())
     assert opened.request["PATH_INFO"] == address(model, key)
+    for page in map(text, (listed, opened)):
+        assert (page.count("<main"), page.count("<h1"), page.count('<th scope="col"></th>')) == (1, 1, 0)
     read = statements(queries, model)
     assert read
     assert all(" LIMIT " in statement for statement in read)
     assert not any("COUNT(" in query["sql"].upper() for query in queries)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "auth/",
+        "search/?s=x",
+        "second-factor/",
+        "password_change/",
+        "auth/user/",
+        "auth/user/add/",
+        "nowhere/",
+    ],
+)
+def test_every_other_page_has_its_landmark_and_one_heading(path: str, pages: Client) -> None:
+    page = text(pages.get(f"/admin/{path}"))
+
+    assert (page.count("<main"), page.count("<h1")) == (1, 1)
+    assert page.index("<main") < page.index('id="content"') < page.index("<h1") < page.index("</main>")
+
+
+def test_people_are_searched_by_a_form_with_names(pages: Client) -> None:
+    page = text(pages.get("/admin/auth/user/?q=ada&is_staff__exact=1"))
+
+    form = re.search(r'<form class="narrow" id="changelist-search".*?</form>', page, re.S)
+    assert form
+    assert '<label class="wide">Search<input type="search" name="q" value="ada"></label>' in form[0]
+    assert '<input type="hidden" name="is_staff__exact" value="1">' in form[0]
+    assert '<button type="submit">Search</button>' in form[0]
 
 
 @pytest.mark.parametrize("model", of_each_kind(columns.key_columns), ids=model_name)
