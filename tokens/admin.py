@@ -1,6 +1,7 @@
 """The pages of tokens, NFTs, who holds and who may spend them."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import BooleanField, Q
@@ -37,13 +38,18 @@ from tokens.models import (
 _MIN_LETTERS, _MIN_SYMBOL = 3, 2
 
 
+def _present(where: Callable[[Any], Where | None], **state: str) -> Callable[[Any], Where | None]:
+    """Match only related rows in this state: others are of the past."""
+    return lambda row: {**own, **state} if (own := where(row)) else None
+
+
 @admin.register(Token)
 class TokenAdmin(ReadOnlyAdmin):
     is_entity, api_path = True, "tokens/{}"
     list_display = ("token_id", "name", "symbol", "type", "total_supply", "decimals", "treasury_account_id")
     extra_search = "part of a name"
     related = (
-        Related(TokenAccount, join_on("token_id"), "Holders"),
+        Related(TokenAccount, _present(join_on("token_id"), associated="true"), "Holders"),
         Related(Nft, join_on("token_id"), "Serials"),
         Related(CustomFee, join_on(entity_id="token_id"), "Custom fees"),
         Related(TokenHistory, join_on("token_id"), "Earlier versions"),
@@ -103,20 +109,15 @@ class NftAdmin(ReadOnlyAdmin):
                     yield condition & serial_condition
 
 
-class AirdropStateFilter(ColumnFilter):
-    """The filter by the state of an airdrop, beside the sender or the receiver."""
+class StateFilter(ColumnFilter):
+    """The filter by what has become of an airdrop or a holding, beside the account or the token."""
 
     finds_alone = False
 
 
 @admin.register(TokenAirdrop)
 class TokenAirdropAdmin(ReadOnlyAdmin):
-    extra_filters = {"state": AirdropStateFilter}
-
-
-def _airdrops(column: str, **state: str) -> Callable[[Entity], Where | None]:
-    where = this_entity(column, *HOLDERS)
-    return lambda row: {**own, **state} if (own := where(row)) else None
+    extra_filters = {"state": StateFilter}
 
 
 register_tables(
@@ -127,6 +128,7 @@ register_tables(
             "Token holdings",
             "Token holding",
             history="Earlier versions",
+            extra_filters={"associated": StateFilter},
         ),
         TokenAccountHistory: Table("account_id token_id timestamp_range balance associated"),
         NftHistory: Table("token_id serial_number timestamp_range account_id spender deleted"),
@@ -151,14 +153,20 @@ add_related(
 add_related(
     Entity,
     Related(Token, this_entity("token_id", "TOKEN"), "Token"),
-    Related(TokenAccount, this_entity("token_id", "TOKEN"), "Holders"),
+    Related(TokenAccount, _present(this_entity("token_id", "TOKEN"), associated="true"), "Holders"),
 )
 add_related(
     Entity,
-    Related(TokenAccount, this_entity("account_id", *HOLDERS), "Tokens it holds"),
+    Related(
+        TokenAccount, _present(this_entity("account_id", *HOLDERS), associated="true"), "Tokens it holds"
+    ),
     Related(TokenTransfer, this_entity("account_id", *HOLDERS), "Token transfers"),
     Related(Nft, this_entity("account_id", *HOLDERS), "NFTs it holds"),
-    Related(TokenAirdrop, _airdrops("receiver_account_id", state="PENDING"), "Airdrops waiting for it"),
+    Related(
+        TokenAirdrop,
+        _present(this_entity("receiver_account_id", *HOLDERS), state="PENDING"),
+        "Airdrops waiting for it",
+    ),
     Related(TokenAirdrop, this_entity("sender_account_id", *HOLDERS), "Airdrops it sent"),
     after=StakingRewardTransfer,
 )

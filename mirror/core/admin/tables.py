@@ -1,12 +1,14 @@
 """Pages made from an app's models: a registration states only what the models don't."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.contrib import admin
 from django.db import models
 
+from mirror.core.admin.filters import ColumnFilter
 from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
 from mirror.core.admin.related import Related, join_on
 
@@ -24,6 +26,7 @@ class Table(NamedTuple):
     global_search_fields: Sequence[str] = ()
     is_entity: bool = False
     api_path: str = ""
+    extra_filters: Mapping[str, type[ColumnFilter]] = MappingProxyType({})
 
 
 def register_tables(app_label: str, tables: Mapping[type[models.Model], Table]) -> None:
@@ -51,6 +54,7 @@ def _page(model: type[models.Model], table: Table) -> Any:
         "global_search_fields": table.global_search_fields,
         "is_entity": table.is_entity,
         "api_path": table.api_path,
+        "extra_filters": table.extra_filters,
     }
     return type(f"{model.__name__}Admin", (base,), attributes)
 

@@ -90,8 +90,15 @@ class JsonKind(Kind):
 
 
 class Boolean(JsonKind):
+    example = "true"
+
     def html(self, value: bool, full: bool) -> str:
         return "yes" if value else "no"
+
+    def lookup(self, text: str) -> Lookup:
+        if text.lower() not in ("true", "false"):
+            raise InvalidText(text)
+        return {"exact": text.lower() == "true"}
 
 
 class Json(JsonKind):

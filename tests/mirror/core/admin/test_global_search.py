@@ -12,7 +12,7 @@ from contracts.models import ContractResult, ContractTransactionHash
 from ledger.models import Entity
 from tests.build import SECOND, START, Build
 from tests.mirror.core.admin.rows import row
-from tokens.models import Nft, Token, TokenAirdrop
+from tokens.models import Nft, Token, TokenAccount, TokenAirdrop
 
 pytestmark = pytest.mark.django_db
 
@@ -158,6 +158,28 @@ def test_the_page_of_a_token_says_that_it_is_deleted(pages: Client) -> None:
     row(Entity, id=5005, type="TOKEN", deleted=True)
 
     assert "0.0.5005</a> (deleted)" in pages.get(TOKEN).content.decode()
+
+
+def test_an_account_holds_only_tokens_that_it_has_not_dissociated(pages: Client) -> None:
+    row(Entity, id=1234, type="ACCOUNT")
+    for token, associated in ((6000, True), (6001, False)):
+        row(TokenAccount, account_id=1234, token_id=token, associated=associated)
+    holdings = "/admin/tokens/tokenaccount/"
+
+    held = pages.get(ENTITY).content.decode().partition("Tokens it holds")[2].partition("</section>")[0]
+    lists = [
+        [holding.token_id for holding in pages.get(holdings, given).context["cl"].result_list]
+        for given in (
+            {"account_id": "0.0.1234"},
+            {"account_id": "0.0.1234", "associated": "true"},
+            {"account_id": "0.0.1234", "associated": "false"},
+            {"account_id": "0.0.1234", "associated": "perhaps"},
+            {"associated": "true"},
+        )
+    ]
+
+    assert "0.0.6000" in held and "0.0.6001" not in held
+    assert [sorted(each) for each in lists] == [[6000, 6001], [6000], [6001], [], []]
 
 
 def test_only_pending_airdrops_wait(pages: Client) -> None:
