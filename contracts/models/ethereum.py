@@ -17,7 +17,7 @@ class EthereumTransaction(PartitionableTable, models.Model):
 
     call_data_id = fields.EntityIdField(null=True)
     call_data = fields.BytesField(null=True)
-    chain_id = fields.BytesField(null=True)
+    chain_id = fields.AmountBytesField(null=True)
     consensus_timestamp = fields.ConsensusTimestampField(primary_key=True)
     data = fields.BytesField()
     gas_limit = fields.NumberField()
@@ -31,7 +31,7 @@ class EthereumTransaction(PartitionableTable, models.Model):
     recovery_id = models.SmallIntegerField(null=True)
     signature_r = fields.BytesField()
     signature_s = fields.BytesField()
-    signature_v = fields.BytesField(null=True)
+    signature_v = fields.AmountBytesField(null=True)
     to_address = fields.BytesField(null=True)
     type = fields.named(models.SmallIntegerField(), _TYPES)
     value = fields.AmountBytesField(null=True)

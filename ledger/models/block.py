@@ -8,6 +8,7 @@ from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
 from mirror.core.db.schema.tables import Compared
 
+_ALGORITHMS = {0: "SHA-384"}
 # Block nodes send a block without a name and compressed otherwise than it lies in a bucket.
 _UNLESS_IN_A_BLOCK = (
     f"case when version < {BLOCK_VERSION} and wrapped_record_block_hash is null then {{}} end"
@@ -31,7 +32,7 @@ class RecordFile(models.Model):
     consensus_start = fields.ConsensusTimestampField()
     consensus_end = fields.BlockTimestampField(primary_key=True)
     count = fields.NumberField()
-    digest_algorithm = models.IntegerField()
+    digest_algorithm = fields.named(models.IntegerField(), _ALGORITHMS)
     hapi_version_major = models.IntegerField(null=True)
     hapi_version_minor = models.IntegerField(null=True)
     hapi_version_patch = models.IntegerField(null=True)
@@ -73,7 +74,7 @@ class SidecarFile(models.Model):
     bytes = fields.BytesField(null=True)
     count = models.IntegerField(null=True)
     consensus_end = fields.BlockTimestampField()
-    hash_algorithm = models.IntegerField()
+    hash_algorithm = fields.named(models.IntegerField(), _ALGORITHMS)
     hash = fields.HashField()
     id = models.IntegerField()
     name = models.CharField(max_length=250)

@@ -38,7 +38,7 @@ class AddressBookEntry(models.Model):
     public_key = models.CharField(max_length=1024, null=True)
     node_id = fields.IdentifierField()
     node_account_id = fields.EntityIdField(domain="entity_id")
-    node_cert_hash = fields.BytesField(null=True)
+    node_cert_hash = fields.TextBytesField(null=True)
     description = models.CharField(max_length=100, null=True)
     stake = fields.TinybarField(null=True)
 

@@ -39,7 +39,7 @@ from mirror.core.values.hapi.messages import (
     Key,
     SchedulableTransactionBody,
 )
-from network.models import NetworkStake, RegisteredNode
+from network.models import AddressBookEntry, NetworkStake, RegisteredNode
 from tests.build import START
 from tests.mirror.core.admin.rows import row
 from tokens.models import (
@@ -155,6 +155,12 @@ def test_an_amount_without_a_token_is_hbar(model: Any, pages: Client) -> None:
         (TransactionSignature, "type", 99, "99"),
         (NetworkFreeze, "type", 3, "FREEZE_UPGRADE"),
         (RecordFile, "gas_used", -1, "unknown"),
+        (RecordFile, "digest_algorithm", 0, "SHA-384"),
+        (SidecarFile, "hash_algorithm", 0, "SHA-384"),
+        (AddressBookEntry, "node_cert_hash", b"52dc7e", "52dc7e"),
+        (AddressBookEntry, "node_cert_hash", b"\xff\x00", "0xff00"),
+        (EthereumTransaction, "chain_id", b"\x01\x2a", "298 0x012a"),
+        (EthereumTransaction, "signature_v", b"\x02\x77", "631 0x0277"),
         (SidecarFile, "types", [1, 3], "CONTRACT_STATE_CHANGE , CONTRACT_BYTECODE"),
         (RegisteredNode, "type", [3], "MIRROR_NODE"),
         (EthereumTransaction, "type", 2, "EIP-1559"),
