@@ -259,7 +259,10 @@ def test_a_node_goes_over_by_itself_and_loads_each_transaction_once(going_over):
 def test_node_stopped_during_the_cutover_continues_there(going_over, first):
     folder, book, _ = going_over
 
-    assert len(follow(folder, book, first)) >= first
-    loaded = follow(folder, book, RECORDS + BLOCKS - first)
+    loaded = follow(folder, book, first)
+    assert len(loaded) >= first
+    # Files that had been read when the last one was committed were loaded, too.
+    if left := RECORDS + BLOCKS - len(loaded):
+        loaded = follow(folder, book, left)
 
     assert [number for number, _ in loaded] == list(range(RECORDS + BLOCKS))

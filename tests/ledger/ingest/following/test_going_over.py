@@ -53,11 +53,14 @@ def test_record_files_after_the_first_block_are_ignored(network):
     for _ in range(RECORDS):
         network.record()
     network.blocks()
-    network.follow(4)
+    loaded = network.follow(4)
     for _ in range(2):
         network.record()
 
-    assert network.follow(2) == WHOLE
+    # Files that had been read when the fourth one was committed were loaded, too.
+    if len(loaded) < len(WHOLE):
+        loaded = network.follow(len(WHOLE) - len(loaded))
+    assert loaded == WHOLE
     assert transactions() == len(WHOLE) + 1
 
 

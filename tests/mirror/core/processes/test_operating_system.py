@@ -373,7 +373,6 @@ def test_node_answers_calls_and_stops_without_the_calls_of_linux(node):
     # What is hidden was not used: slots lie in files.
     assert sorted({each.name.rpartition("-")[0] for each in (node.folder / "tmp").iterdir()}) == [
         "next-slow-request",
-        "replicas",
         "slow-request",
     ]
     session = node.process.pid

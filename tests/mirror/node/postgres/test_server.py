@@ -17,7 +17,7 @@ from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import ServerError
 from mirror.node.postgres.installation import Account, server_paths
 from mirror.node.postgres.server import Server
-from tests.node import kill
+from tests.node import is_running, kill
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 FAST = {"fsync": "off"}
@@ -213,7 +213,9 @@ def test_attempts_to_start_a_server_count_on_and_say_once_why_they_fail(data_fol
     server = Server(server_paths(data_folder), configuration=FAST, echo=said.append)
     with server.in_use():
         said.clear()
-        kill(server.pid())
+        pid = server.pid()
+        kill(pid)
+        wait_until(lambda: not (pid and is_running(pid)))
         (server.paths.data / "recovery.signal").touch()
         (server.paths.home / "local.conf").write_text("restore_command = 'sleep 1.1; false'\n")
         while sum(line.startswith("Waiting") for line in said) < 3:
