@@ -272,7 +272,9 @@ def test_blooms_of_results_and_blocks_admit_the_logs_of_all_kinds() -> None:
     results: dict[int, bytes] = dict(stored("contract_result", "consensus_timestamp, bloom"))
     ((of_block,),) = stored("record_file", "logs_bloom")
     for at, contract, bloom, *topics in rows:
-        expected = log_bloom.create_bloom(entity_id.long_zero(contract), filter(None.__ne__, topics))
+        expected = log_bloom.create_bloom(
+            entity_id.long_zero(contract), [topic for topic in topics if topic is not None]
+        )
         assert bloom == expected
         assert log_bloom.union([of_block, bloom]) == of_block
         if at in results:
