@@ -24,7 +24,7 @@ WRITING = {
     "changepassword", "clearsessions", "createsuperuser", "distribute", "drop", "errata", "flush",
     "grant", "ingest", "loaddata", "migrate", "password", "prune", "reconcile", "restore", "upgrade",
 }  # fmt: skip
-# Commands that know nothing of the node, not even its settings: they begin at once.
+# Commands that need neither a node nor its settings.
 ALONE = {"verify-proof"}
 # Commands that run until they are stopped, which is no failure.
 UNTIL_STOPPED = {"serve", "up"}

@@ -137,8 +137,8 @@ class TransactionOptions(TypedDict, total=False):
     """What a transaction has besides its body and record.
 
     payer: by default the treasury.
-    fee: tinybars, or a function of the number of bytes of the transaction and that of its signatures, if the
-        body says what is paid at most.
+    fee: tinybars; or a function of the sizes of the transaction and its signatures (bytes), where the body
+        sets a maximum fee.
     transfers: account -> tinybars, made if it succeeds, besides its fee.
     result: a number of ResponseCodeEnum, by default SUCCESS.
     sidecars: TransactionSidecarRecord messages, which get its timestamp.

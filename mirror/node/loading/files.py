@@ -1,11 +1,13 @@
 """Loading given files: `manage.py ingest PATH...`."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
 from ledger.ingest.balances.start import Start
+from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.reporting import Reporting
@@ -13,8 +15,8 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
-from mirror.node.loading.single_loader import single_loader
 from mirror.node.postgres.server import Server
+from mirror.node.start import tables
 
 
 class FileLoad(NamedTuple):
@@ -65,3 +67,12 @@ def import_files(
 
     outage.retry_during_outage(attempt, stopping, server.ensure_up if server else None)
     return done
+
+
+@contextmanager
+def single_loader() -> Iterator[None]:
+    """Hold the lock that lets one command load into the database. Errors: OperatorError; IngestError."""
+    with loader_lock():
+        # A restore may have begun and been interrupted since this process checked.
+        tables.check_restored()
+        yield

@@ -35,7 +35,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.node.health.facts import Block
 from mirror.node.health.status import slow_clock
 from mirror.node.loading import archive_maintenance, reconciliation, start_point
-from mirror.node.loading.single_loader import single_loader
+from mirror.node.loading.files import single_loader
 from mirror.node.postgres.server import Server
 from network import bundled
 

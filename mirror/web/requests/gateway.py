@@ -47,8 +47,7 @@ Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 # How long a thread that computes may hold the interpreter. By default, a slow request would hold up a
 # quick one several times for longer than that takes.
 _SWITCH_SECONDS = 0.0005
-# Requests about the node are answered without leases, on connections of their own: so many at once, and
-# so many running or waiting.
+# Limits of requests about the node, which need no lease: those that run at once, and those that run or wait.
 _THREADS_ABOUT_THE_NODE, _MAX_ABOUT_THE_NODE = 2, 100
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 # Of deadlines. Shorter limits come first: of statements, of calls, of a silent database.

@@ -36,7 +36,7 @@ class Month(NamedTuple):
 
 
 class _PartitionState(NamedTuple):
-    """The months, and of what comes after them: a table, its partitions, and those of them without rows."""
+    """The months with rows, and oids: of a table, its partitions, and the later partitions without rows."""
 
     database: str
     until: float

@@ -23,7 +23,7 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
-from mirror.node.loading.single_loader import single_loader
+from mirror.node.loading.files import single_loader
 from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
