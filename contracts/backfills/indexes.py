@@ -8,7 +8,7 @@ failed their checks. The rules are those of `handlers.positions`.
 
 from contracts.backfills import transfers
 from contracts.handlers.positions import CONTRACT_TYPES
-from ledger.stream.record.item import HOOKS_NUM
+from ledger.stream.record_item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, KeyRange

@@ -26,7 +26,7 @@ from contracts.handlers.synthetic import (
 )
 from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.rows.persist import Persist
-from ledger.stream.record.item import HOOKS_NUM
+from ledger.stream.record_item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.backfill import KeyRange

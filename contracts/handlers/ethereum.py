@@ -7,7 +7,7 @@ from ledger.handlers.account import set_nonces
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import Entity, TransactionHash
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id, ethereum
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.ethereum import EthereumData, InvalidEthereumData

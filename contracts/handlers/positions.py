@@ -6,7 +6,7 @@ Children share the position of the call that caused them, or of their parent. `i
 """
 
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.result_codes import DUPLICATE_TRANSACTION, WRONG_NONCE
 from mirror.core.values.hapi.transaction_types import NUMBERS
 

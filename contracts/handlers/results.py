@@ -26,7 +26,7 @@ from ledger.handlers.columns import convert, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import Entity
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, EthereumData
 

@@ -10,7 +10,7 @@ from contracts.handlers.hooks import calls as hook_calls
 from contracts.handlers.hooks.storage import StorageChanges
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.hapi.messages import ContractAction as ActionMessage

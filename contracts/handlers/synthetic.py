@@ -17,7 +17,7 @@ from contracts.models import ContractLog
 from ledger.handlers.transaction import SUBMIT_MESSAGE, TransactionsWithLogs
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.ethereum import stripped
 from mirror.core.values.hapi.transaction_types import NUMBERS

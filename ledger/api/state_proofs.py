@@ -1,7 +1,7 @@
 """GET /api/v1/transactions/{transactionId}/stateproof: proof that the network agreed on a transaction.
 
 Source: record_file and the address book of the time; the file itself and the nodes' signatures from where
-nodes publish or this node archives them (`ledger.proofs`). Bytes are base64.
+nodes publish or this node archives them (`ledger.state_proofs`). Bytes are base64.
 Errors: 400 malformed id or parameter; 404 no successful transaction of that id, and for everything while
 `rest.stateproof.enabled` is false; 502 the signed files can't be had; 503 too many proofs are being made.
 """
@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from rest_framework.response import Response
 
-from ledger.proofs.portable.documents import BlockProofJson, StateProofJson
-from ledger.proofs.state.errors import Busy, NoProof, NotFetched, NotStored
+from ledger.portable_proofs.documents import BlockProofJson, StateProofJson
+from ledger.state_proofs.errors import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import Failure, NotFound
@@ -75,7 +75,7 @@ class StateProof(ReadView):
 
     def read(self, parameters: StateProofParameters, transaction_id: str) -> Mapping[str, object]:
         # What reads stream files takes 5 MB, which most web servers have no use for.
-        from ledger.proofs.state import state_proof
+        from ledger.state_proofs import state_proof
 
         payer, valid_start = read_transaction_id(transaction_id)
         nonce: Any = parameters.nonce or 0

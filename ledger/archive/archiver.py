@@ -18,7 +18,7 @@ from ledger.archive import location
 from ledger.archive.originals import ArchiveSelection, Original
 from ledger.archive.store import ArchiveStore, ArchiveUnavailable
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.metrics import ingest

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.db.backends.utils import CursorWrapper
 
 import mirror
-from ledger.stream.block import names as block_names
+from ledger.stream import block_names
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.values import entity_id

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 from ledger.archive import location
 from ledger.archive.location import BLOCKS, RECORDS, SIGNATURES
+from ledger.stream import block_names, record_names
 from ledger.stream.block import block_file
-from ledger.stream.block import names as block_names
 from ledger.stream.block.block_file import compressed, received
-from ledger.stream.record import names
-from ledger.stream.record.record_file import RecordFile
-from ledger.stream.record.sidecar import SidecarFile
+from ledger.stream.record_file import RecordFile
+from ledger.stream.sidecar import SidecarFile
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core import config
 
@@ -67,10 +66,10 @@ class ArchiveSelection:
             originals.append(Original(location.record_path(account, source.name), source.record.original))
             for name, sidecar in source.sidecars.items():
                 if sidecar.original is not None:
-                    path = location.record_path(account, f"{names.SIDECAR_FOLDER}/{name}")
+                    path = location.record_path(account, f"{record_names.SIDECAR_FOLDER}/{name}")
                     originals.append(Original(path, sidecar.original))
         if self.signatures:
-            name = names.signature_name(source.name)
+            name = record_names.signature_name(source.name)
             for signer, data in source.signatures.items():
                 originals.append(Original(location.record_path(signer, name), data))
         return tuple(originals)

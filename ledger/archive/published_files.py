@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
 from ledger.stream.source.download import Layout
 
@@ -63,7 +63,7 @@ class NodeFolders:
 
         Errors: BucketError if there are none and the bucket could not be read.
         """
-        name = names.signature_name(record_name)
+        name = record_names.signature_name(record_name)
         files: dict[int, bytes] = {}
         problem: BucketError | None = None
         with ThreadPoolExecutor(_CONCURRENCY, thread_name_prefix="published files") as pool:

@@ -11,10 +11,9 @@ from typing import TypeVar
 
 from ledger.archive import location
 from ledger.archive.store import ArchiveStore
-from ledger.stream.block import names as block_names
+from ledger.stream import block_names, record_names
 from ledger.stream.block.block_file import read_block_time
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
 from mirror.core import config, logs
 from mirror.core.db import loaded_ranges, statements
 from mirror.core.values.timestamp import NANOS_PER_SECOND
@@ -44,7 +43,7 @@ def drop_old(archive: ArchiveStore, network: str) -> int:
     for folder in archive.folders(location.RECORD_STREAMS):
         if not _NODE_FOLDER.fullmatch(folder):
             continue
-        for subfolder in (f"{folder}/{names.SIDECAR_FOLDER}", folder):
+        for subfolder in (f"{folder}/{record_names.SIDECAR_FOLDER}", folder):
             for paths in _chunks(_record_files(archive, subfolder, cutoff)):
                 archive.delete(paths)
                 dropped += len(paths)
@@ -67,7 +66,7 @@ def _record_files(archive: ArchiveStore, folder: str, cutoff: int) -> Iterator[s
         if path.rpartition("/")[0] != folder:
             continue
         try:
-            if names.parse(path).instant >= cutoff:
+            if record_names.parse(path).instant >= cutoff:
                 # Names sort by their times.
                 return
         except StreamFileError:

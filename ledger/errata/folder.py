@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ledger.stream.binary_reader import MAX_MESSAGE, Reader
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.item import InvalidItem, RecordItem
-from ledger.stream.record.reader import MAX_MESSAGE, Reader
+from ledger.stream.record_item import InvalidItem, RecordItem
 from mirror.core.config.errors import OperatorError
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import messages

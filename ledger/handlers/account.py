@@ -9,7 +9,7 @@ from ledger.handlers.columns import changed_staking, convert, keys, staking, tex
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Entity, LiveHash
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import alias as aliases
 from mirror.core.values import entity_id
 

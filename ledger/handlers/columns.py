@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.keys import public_key
 from mirror.core.values.timestamp import NANOS_PER_DAY

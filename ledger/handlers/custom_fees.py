@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger.ingest.rows.batch import Batch
 from ledger.models import CustomFee
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.custom_fees import fee_of
 

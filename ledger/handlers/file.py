@@ -8,7 +8,7 @@ from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import FileData
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 
 LAST_SYSTEM_FILE = 999

@@ -3,7 +3,7 @@
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
 from ledger.models import Prng
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 
 
 @handles("UTILPRNG")

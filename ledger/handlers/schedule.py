@@ -8,7 +8,7 @@ from ledger.handlers.columns import convert, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles, names_entities
 from ledger.models import Schedule, TransactionSignature
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import SignaturePair

@@ -3,7 +3,7 @@
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entity
 from ledger.models import NetworkFreeze
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.transaction_types import name
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND

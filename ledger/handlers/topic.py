@@ -12,7 +12,7 @@ from ledger.ingest.publishing import publication, publish
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Topic, TopicMessage
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import FeeExemptKeyList
 

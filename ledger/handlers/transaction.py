@@ -5,7 +5,7 @@ from typing import Any
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item
 from ledger.models import EntityTransaction, Transaction, TransactionHash
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.db.writing.copy import column_names
 from mirror.core.values import entity_id
 from mirror.core.values.entity_id import OutOfRangeEntityId

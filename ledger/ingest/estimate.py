@@ -12,11 +12,11 @@ from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
+from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.record_file import RecordFile, SidecarMetadata
-from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_formats import read_record_file
+from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.quorum import QuorumAt
 from ledger.stream.source.bucket import PAGE, Bucket
@@ -142,7 +142,7 @@ def estimate_bucket(
     for place in range(PLACES):
         begin, end = start + round(place * length), start + round((place + 1) * length)
         folder, listed, complete = _listed(bucket, folders, begin)
-        instants = [names.parse(name).instant for name in listed]
+        instants = [record_names.parse(name).instant for name in listed]
         here = sum(instant < end for instant in instants)
         if not here:
             continue
@@ -195,7 +195,7 @@ class _Fetching:
 
 def _listed(bucket: Bucket, folders: Iterable[str], begin: int) -> tuple[str, list[str], bool]:
     """Return the first folder with signature files from a time on, their names, and whether these are all."""
-    after = names.parse(names.record_name(begin - 1)).after
+    after = record_names.parse(record_names.record_name(begin - 1)).after
     for folder in folders:
         page = bucket.names(folder, after)
         listed = [name for name in page if name.endswith("_sig")]
@@ -233,7 +233,7 @@ class _Published(StreamFile):
         return read_record_file(self.name, self.data)
 
     def sidecar(self, metadata: SidecarMetadata) -> SidecarFile:
-        data = self.fetching.read(self.bucket, f"{self.folder}/{names.SIDECAR_FOLDER}/{metadata.name}")
+        data = self.fetching.read(self.bucket, f"{self.folder}/{record_names.SIDECAR_FOLDER}/{metadata.name}")
         self.fetching.sidecars += 1
         self.fetching.sidecar_bytes += len(data)
         return read_sidecar_file(metadata.name, data, metadata.hash)

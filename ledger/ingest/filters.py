@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ledger.ingest.trusted_nodes import changes_nodes
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.values import entity_id, timestamp

@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger.ingest.errors import IngestError
 from ledger.stream.block import block_file
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db import statements

@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import Start
 from ledger.ingest.hash_chain import NO_HASH, ChainedFile, Position
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS
 from mirror.core.db import statements

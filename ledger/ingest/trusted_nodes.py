@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, named_ledger
-from ledger.stream.record.item import RecordItem
+from ledger.stream import ledger_identity
+from ledger.stream.ledger_identity import FIRST_LEDGER, LedgerIdentity, named_ledger
+from ledger.stream.record_item import RecordItem
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
@@ -120,7 +120,7 @@ def _require_loaded(named: LedgerIdentity) -> None:
 def _published(timestamp: int, *, before: bool) -> LedgerIdentity | None:
     """Return the publication that is the closest one before a time (ns), or after it."""
     row = statements.row(_LEDGER, {"at": timestamp, "before": before})
-    return identity.identity_from_row(*row) if row else None
+    return ledger_identity.identity_from_row(*row) if row else None
 
 
 def changes_nodes(item: RecordItem) -> bool:

@@ -3,7 +3,7 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from ledger.stream.block.names import BLOCK_VERSION
+from ledger.stream.block_names import BLOCK_VERSION
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
 from mirror.core.db.schema.tables import Compared

@@ -1,7 +1,7 @@
 """The ledger that the network has published, by whose nodes blocks are signed."""
 
-from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.identity import LedgerIdentity, named_ledger
+from ledger.stream import ledger_identity
+from ledger.stream.ledger_identity import LedgerIdentity, named_ledger
 from mirror.core.db.reading.sql import fetch
 
 
@@ -16,4 +16,4 @@ def published() -> LedgerIdentity | None:
         "order by consensus_timestamp desc limit 1",
         (),
     )
-    return identity.identity_from_row(*rows[0]) if rows else named_ledger()
+    return ledger_identity.identity_from_row(*rows[0]) if rows else named_ledger()

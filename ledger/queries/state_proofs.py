@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ledger.stream.block.names import BLOCK_VERSION
+from ledger.stream.block_names import BLOCK_VERSION
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core import config
 from mirror.core.db.partitions.reading import and_months

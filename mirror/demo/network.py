@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
-from ledger.proofs.threshold.identity import LedgerIdentity
-from ledger.stream.record.item import HapiVersion
+from ledger.stream.ledger_identity import LedgerIdentity
+from ledger.stream.record_item import HapiVersion
 from mirror.core import config
 from mirror.core.values.hapi.messages import (
     ResponseCodeEnum,

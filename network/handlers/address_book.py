@@ -13,9 +13,9 @@ from ledger.file_content import content_parts
 from ledger.handlers.columns import text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_genesis, at_start, handles
-from ledger.stream.block.records.genesis import GenesisState
+from ledger.stream.block.genesis import GenesisState
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
 from mirror.core import config, logs
 from mirror.core.db.writing.copy import copy_rows, table_columns

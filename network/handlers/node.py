@@ -8,7 +8,7 @@ from typing import Any
 
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from network.handlers.address_book import ip_address
 from network.models import Node

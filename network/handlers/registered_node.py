@@ -6,7 +6,7 @@ from typing import Any
 from ledger.handlers.columns import serialized, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.messages import RegisteredServiceEndpoint
 from network.models import RegisteredNode
 from network.models.registered_node import Kind

@@ -7,7 +7,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.computed.staking_rewards import compute_rewards
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_start, handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core import config
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import NANOS_PER_DAY

@@ -54,7 +54,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     from ledger.ingest.balances.reconciliation import reconcile
     from ledger.ingest.pipeline import LoadOptions, Pipeline
     from ledger.ingest.trusted_nodes import Quorums
-    from ledger.stream.balance.files import find_balance_files
+    from ledger.stream.source.balance_files import find_balance_files
     from ledger.stream.source.local import find_record_files
     from mirror.core.db.partitions.making import create_partitions_ahead
     from mirror.demo.keys.nodes import nodes

@@ -22,8 +22,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from ledger.stream import record_names
 from ledger.stream.content import content_of
-from ledger.stream.record import names
 from mirror import compiled
 from mirror.core.values.hapi.messages import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from mirror.node.postgres.cluster import DATABASE, ROLE
@@ -101,9 +101,9 @@ def _parse(stream: Path) -> float:
     """Read, decompress and parse all files: what the protobuf library needs."""
     began = time.monotonic()
     for path in sorted(stream.rglob("*.rcd*")):
-        if names.is_signature(path.name):
+        if record_names.is_signature(path.name):
             continue
-        name = names.parse(path.name)
+        name = record_names.parse(path.name)
         content = content_of(name, path.read_bytes())
         if name.sidecar is not None:
             SidecarFile.FromString(content)

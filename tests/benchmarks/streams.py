@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from ledger.stream.record.item import HapiVersion
+from ledger.stream.record_item import HapiVersion
 from mirror.core.values.hapi.messages import CryptoUpdateTransactionBody
 from mirror.demo.streams.record_files import TREASURY, Block
 from tests.composing import Composer

@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from tokens.models import Nft, NftAllowance, TokenAllowance
 from tokens.models.nft import KEEP

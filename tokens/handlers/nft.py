@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from tokens.handlers.relationship import move_balance
 from tokens.models import Nft

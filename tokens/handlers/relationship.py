@@ -4,7 +4,7 @@ from typing import Any
 
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles, names_entities, names_entity
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS, name
 from tokens.models import TokenAccount

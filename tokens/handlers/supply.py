@@ -2,7 +2,7 @@
 
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from tokens.models import Nft, Token
 
 

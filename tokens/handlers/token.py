@@ -6,7 +6,7 @@ from ledger.handlers.columns import convert, serialized, text
 from ledger.handlers.custom_fees import replace_token_fees
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entities
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, TokenType
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS

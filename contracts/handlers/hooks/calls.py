@@ -10,8 +10,8 @@ from typing import Any
 
 from contracts.handlers.hooks.storage import StorageChanges
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.record.hook_calls import HookCall, calls_of
-from ledger.stream.record.item import RecordItem
+from ledger.stream.hook_calls import HookCall, calls_of
+from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]

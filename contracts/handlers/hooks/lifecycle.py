@@ -6,7 +6,7 @@ from contracts.handlers.hooks.storage import add_updates
 from contracts.models import Hook
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 
 
 @handles("CRYPTOUPDATEACCOUNT", "CONTRACTUPDATEINSTANCE")

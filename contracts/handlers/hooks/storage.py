@@ -6,7 +6,7 @@ from typing import Any
 from contracts.models import HookStorage, HookStorageChange
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entity
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core.values.hashes import keccak256
 
 KEY_LENGTH = 32

@@ -6,9 +6,9 @@ from pathlib import Path
 from ledger.ingest.balances.start import MAX_FILE, Start
 from ledger.ingest.loaded_ranges import begins_network
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.balance.balance_file import BalanceFile
-from ledger.stream.balance.files import find_balance_files
+from ledger.stream.balance_file import BalanceFile
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source.balance_files import find_balance_files
 from ledger.stream.source.balances import BalanceDownload
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs

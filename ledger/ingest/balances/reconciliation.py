@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from ledger.ingest.balances.start import offset_of, stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
+from ledger.stream.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balances import BalanceDownload, PublishedBalances
 from mirror.core import config
 from mirror.core.db import loaded_ranges, statements

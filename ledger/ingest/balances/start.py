@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.persist import Persist
-from ledger.stream.balance.balance_file import TOTAL_TINYBARS, BalanceFile
+from ledger.stream.balance_file import TOTAL_TINYBARS, BalanceFile
 from mirror.core import config, logs
 from mirror.core.db.writing.copy import Column, copy_rows
 from mirror.core.values.timestamp import NANOS_PER_SECOND

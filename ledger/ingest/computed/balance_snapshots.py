@@ -14,7 +14,7 @@ import psycopg
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.record import names
+from ledger.stream import record_names
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.values import entity_id
@@ -156,7 +156,7 @@ def _add_treasury(cursor: CursorWrapper) -> None:
 
 def snapshot_name(timestamp: int) -> str:
     """Return the name that a balance file of this time would have."""
-    return f"{names.shortest_time(timestamp)}_Balances.csv"
+    return f"{record_names.shortest_time(timestamp)}_Balances.csv"
 
 
 def _last_of_treasury(cursor: CursorWrapper, treasury: int, since: int, before: int) -> int | None:

@@ -15,8 +15,8 @@ from typing import Any
 
 from ledger.ingest.following.follower import StreamFollower
 from ledger.stream.block import block_file
-from ledger.stream.record.item import HapiVersion
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
+from ledger.stream.record_item import HapiVersion
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError

@@ -18,8 +18,8 @@ from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.hash_chain import NO_HASH, Position, block_number, chained
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
+from ledger.stream import record_names
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
-from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.download import Download, Listing, Published
@@ -147,21 +147,24 @@ class Follower(StreamFollower):
             self._listed_until = _listing_position(last)
             self._hash = last.hash
         elif start:
-            self._listed_until = names.parse(names.record_name(start - 1)).after
+            self._listed_until = record_names.parse(record_names.record_name(start - 1)).after
             if self._span.from_containing_file:
                 self._listed_until = self._listing_start(start)
 
     def _listing_start(self, start: int) -> str:
         """Return after which name to list so that the last file that begins before a time comes first."""
-        after, quorum = names.parse(names.record_name(start - _MAX_FILE_NS)).after, self._quorums.quorum()
-        positions = [names.parse(names.record_name(start - 1)).after]
+        after, quorum = (
+            record_names.parse(record_names.record_name(start - _MAX_FILE_NS)).after,
+            self._quorums.quorum(),
+        )
+        positions = [record_names.parse(record_names.record_name(start - 1)).after]
         while files := self._download.listing(quorum, after).files:
             positions += [file.name for file in files if file.instant < start]
             after = files[-1].after
             if files[-1].instant >= start:
                 break
         # A name sorts after the time that it begins with.
-        return positions[0] if len(positions) == 1 else names.parse(positions[-1]).time
+        return positions[0] if len(positions) == 1 else record_names.parse(positions[-1]).time
 
     def _list(self) -> bool:
         """Look for new files, and return whether there are any."""
@@ -346,9 +349,9 @@ class BlockFollower(StreamFollower):
 def _listing_position(last: Position) -> str:
     """Return after which name to list: that of the last file, or its last transaction if it was a block."""
     try:
-        return names.parse(last.name).after
+        return record_names.parse(last.name).after
     except StreamFileError:
-        return names.parse(names.record_name(last.consensus_end)).after
+        return record_names.parse(record_names.record_name(last.consensus_end)).after
 
 
 def _listing_error(location: str, listing: Listing) -> StreamFileError:

@@ -25,7 +25,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trusted_nodes import changes_nodes
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import logs

@@ -12,7 +12,7 @@ from ledger.ingest.lookup.evm_addresses import EvmAddresses
 from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.rows.persist import Persist
 from ledger.models import Entity, RecordFile, Transaction
-from ledger.stream.record.item import RecordItem
+from ledger.stream.record_item import RecordItem
 from mirror.core import logs
 from mirror.core.db.partitions.making import create_partitions_for
 from mirror.core.db.writing.copy import column_names

@@ -14,8 +14,8 @@ from ledger.ingest.rows.log_blooms import complete_blooms
 from ledger.ingest.rows.registry import GENESIS, entity_of, essential_steps, load_handlers, steps
 from ledger.stream.block import block_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.item import RecordItem
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
+from ledger.stream.record_item import RecordItem
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
 from mirror.core.values import timestamp

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from mirror.core.values import entity_id, log_bloom
 
 _ADDRESS_LENGTH = 20

@@ -23,8 +23,8 @@ from django.apps import apps
 from django.db.backends.utils import CursorWrapper
 from django.utils.module_loading import module_has_submodule
 
-from ledger.stream.block.records.genesis import GenesisState
-from ledger.stream.record.item import RecordItem
+from ledger.stream.block.genesis import GenesisState
+from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ledger.ingest.rows.persist import Persist
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.verify import NextFile
 from ledger.ingest.trusted_nodes import changes_nodes
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import logs
 from mirror.core.metrics import ingest

@@ -14,7 +14,7 @@ from ledger.ingest.hash_chain import (
 from ledger.ingest.prefetch.reading import PrefetchedFile
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.metrics import ingest
 

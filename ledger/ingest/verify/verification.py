@@ -20,7 +20,7 @@ from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db import loaded_ranges, statements

@@ -10,16 +10,16 @@ from functools import cache
 
 import zstandard
 
-from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, WrongSignature
-from ledger.stream.block import names
-from ledger.stream.block.items import BlockContent, read_items
-from ledger.stream.block.records.record import record_items
-from ledger.stream.block.signature import RECORD_FILE, signature_of
+from ledger.stream import block_names
+from ledger.stream.block.block_items import BlockContent, read_items
+from ledger.stream.block.block_signature import RECORD_FILE, signature_of
+from ledger.stream.block.records import record_items
 from ledger.stream.block.wrapped import read_wrapped
 from ledger.stream.content import MAX_STORED, content_of
 from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
-from ledger.stream.record.item import RecordItem
-from ledger.stream.record.record_file import BlockSignature, RecordFile, times_of
+from ledger.stream.ledger_identity import FIRST_LEDGER, LedgerIdentity, WrongSignature
+from ledger.stream.record_file import BlockSignature, RecordFile, times_of
+from ledger.stream.record_item import RecordItem
 from mirror.core import config, logs
 from mirror.core.metrics import ingest
 from mirror.core.values import timestamp
@@ -28,7 +28,7 @@ from mirror.core.values.hapi.messages import Block
 
 log = logs.logger(__name__)
 
-VERSION = names.BLOCK_VERSION
+VERSION = block_names.BLOCK_VERSION
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _COMPRESSORS = ((_ZSTD_MAGIC, "zstd"), (b"\x1f\x8b", "gz"))
@@ -42,7 +42,7 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
 
     Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
     """
-    parsed = names.parse(name)
+    parsed = block_names.parse(name)
     block = read_items(parsed.name, content_of(parsed, data, max_bytes=max_block_bytes()))
     file = record_file_of_block(block, parsed.number, len(data))
     file.original = data
@@ -88,7 +88,7 @@ def record_file_of_block(
 
 def read_block_time(name: str, data: bytes) -> int:
     """Return the time of the block (ns), from its header. Errors: StreamFileError."""
-    parsed = names.parse(name)
+    parsed = block_names.parse(name)
     block = read_items(parsed.name, content_of(parsed, data, max_bytes=max_block_bytes()))
     return timestamp.to_ns(block.header.block_timestamp)
 
@@ -122,7 +122,7 @@ def verify(file: RecordFile, ledger: LedgerIdentity | None, *, first_block_trust
 
     Where no ledger is known, the first block of a network may publish it itself, if that is trusted.
     """
-    from ledger.proofs.threshold import threshold
+    from ledger.stream.signature import threshold
 
     signature = file.block_signature
     if signature is None:
@@ -190,7 +190,7 @@ def _refused(
 @cache
 def _log_form(length: int) -> None:
     """Log the length of the first signature of each form: after the first address book it becomes WRAPS."""
-    from ledger.proofs.threshold import threshold
+    from ledger.stream.signature import threshold
 
     log.info("signature_form", bytes=length, form="WRAPS" if length == threshold.WRAPS_LENGTH else "Schnorr")
 
@@ -230,7 +230,7 @@ class OriginalBlock:
 def content_of_stored(name: str, data: bytes) -> bytes:
     """Return the serialized `Block` that is stored as `data`, by any compressor. Errors: StreamFileError."""
     compressor = next((kind for magic, kind in _COMPRESSORS if data.startswith(magic)), "")
-    return content_of(names.BlockFileName(name, 0, compressor), data, max_bytes=max_block_bytes())
+    return content_of(block_names.BlockFileName(name, 0, compressor), data, max_bytes=max_block_bytes())
 
 
 def compressed(original: bytes) -> bytes:

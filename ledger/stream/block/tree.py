@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha384 as sha384_of
 from typing import NamedTuple
 
-from ledger.stream.record.item import HapiVersion
+from ledger.stream.record_item import HapiVersion
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 
 PREFIXED_SINCE: HapiVersion = (0, 71, 0)

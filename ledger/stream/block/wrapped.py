@@ -10,15 +10,15 @@ from contextlib import suppress
 from struct import Struct
 from typing import Any, NamedTuple
 
-from ledger.stream.block.items import BlockContent
-from ledger.stream.block.signature import RECORD_FILE, signature_of
+from ledger.stream import record_names
+from ledger.stream.block.block_items import BlockContent
+from ledger.stream.block.block_signature import RECORD_FILE, signature_of
 from ledger.stream.block.tree import EMPTY_PREFIXED
 from ledger.stream.errors import StreamFileError, damaged
-from ledger.stream.record import names
-from ledger.stream.record.formats import V2, V5, V6, read_content
-from ledger.stream.record.record_file import RecordFile, Wrapper
-from ledger.stream.record.running_hash import hash_object, stream_object
-from ledger.stream.record.sidecar import SidecarFile, parse_sidecar
+from ledger.stream.record_file import RecordFile, Wrapper
+from ledger.stream.record_formats import V2, V5, V6, read_content
+from ledger.stream.running_hash import hash_object, stream_object
+from ledger.stream.sidecar import SidecarFile, parse_sidecar
 from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.signature.signature_file import SignatureFile
 from mirror.core import logs
@@ -119,7 +119,7 @@ def _signed_file(block: BlockContent) -> Any | None:
     return None
 
 
-def _version(name: names.StreamFileName, contents: _Contents) -> int:
+def _version(name: record_names.StreamFileName, contents: _Contents) -> int:
     """Return the format of a record file that no proof tells: by its hash, or by the time of the format.
 
     Only the last hash of format 2 is one of the file, later ones are of its transactions.
@@ -135,7 +135,7 @@ def _version(name: names.StreamFileName, contents: _Contents) -> int:
     return V5
 
 
-def _validated_name(name: names.StreamFileName, contents: _Contents) -> names.StreamFileName:
+def _validated_name(name: record_names.StreamFileName, contents: _Contents) -> record_names.StreamFileName:
     """Return the name of a file, which is the time of one of its transactions.
 
     Signatures do not cover the creation time that it comes from, so they have to agree.
@@ -178,15 +178,15 @@ def verify(
     return votes.require().signers
 
 
-def _name(creation_time: Any) -> names.StreamFileName:
+def _name(creation_time: Any) -> record_names.StreamFileName:
     seconds, nanos = creation_time.seconds, creation_time.nanos
     if not 0 <= nanos < timestamp.NANOS_PER_SECOND:
         raise ValueError(f"{nanos} nanoseconds")
     return _record_file_name(seconds * timestamp.NANOS_PER_SECOND + nanos)
 
 
-def _record_file_name(instant: int) -> names.StreamFileName:
-    return names.parse(f"{names.shortest_time(instant)}.rcd")
+def _record_file_name(instant: int) -> record_names.StreamFileName:
+    return record_names.parse(f"{record_names.shortest_time(instant)}.rcd")
 
 
 def _contents(serialized: bytes) -> _Contents:
@@ -212,7 +212,7 @@ def _item(serialized: bytes) -> _Item:
 # FORMATS
 
 
-def _rebuild(version: int, name: names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
+def _rebuild(version: int, name: record_names.StreamFileName, contents: _Contents, size: int) -> RecordFile:
     """Return the file with its amendments."""
     signed = _signed_content(version, contents)
     if version != V6 or not contents.amendments:

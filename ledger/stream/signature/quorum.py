@@ -10,10 +10,10 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
-from ledger.proofs.threshold.identity import LedgerIdentity
-from ledger.stream.balance.balance_file import BalanceFile
+from ledger.stream.balance_file import BalanceFile
 from ledger.stream.errors import NoTrustedSigners, StreamFileError, damaged
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.ledger_identity import LedgerIdentity
+from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.address_book import BUNDLED, AddressBookNode, read_address_book
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file
 from mirror.core import config

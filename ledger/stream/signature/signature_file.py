@@ -14,10 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from ledger.stream.balance import names as balance_names
+from ledger.stream import balance_names, record_names
+from ledger.stream.binary_reader import Reader
 from ledger.stream.content import content_of
-from ledger.stream.record import names
-from ledger.stream.record.reader import Reader
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import DecodeError
 from mirror.core.values.hashes import SHA_384_LENGTH
@@ -73,7 +72,7 @@ class SignatureFile:
         """The name of the file that is signed."""
         if balance_names.is_balance(self.name):
             return balance_names.data_name(self.name)
-        return names.data_name(self.name, self.version)
+        return record_names.data_name(self.name, self.version)
 
     def is_signed_by(self, public_key: str) -> bool:
         """Return whether all of its signatures are by a node's key (the text in an address book)."""
@@ -89,9 +88,9 @@ def read_signature_file(name: str, data: bytes) -> SignatureFile:
 
     Errors: StreamFileError when it is corrupt or of an unknown format.
     """
-    parsed = balance_names.parse(name) if balance_names.is_balance(name) else names.parse(name)
+    parsed = balance_names.parse(name) if balance_names.is_balance(name) else record_names.parse(name)
     if not parsed.is_signature:
-        raise names.invalid(name, names.SIGNATURE)
+        raise record_names.invalid(name, record_names.SIGNATURE)
     reader = Reader(parsed.name, content_of(parsed, data))
     version = reader.byte("format version")
     read = {V2_FIRST_BYTE: _read_v2, V5: _read_v5, V6: _read_v6}.get(version)

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ledger.stream.balance import names
-from ledger.stream.balance.balance_file import BalanceFile
-from ledger.stream.balance.files import read_signed
+from ledger.stream import balance_names, record_names
+from ledger.stream.balance_file import BalanceFile
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names as record_names
 from ledger.stream.signature.quorum import Quorum
+from ledger.stream.source.balance_files import read_signed
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.download import Download, Layout, Published
 from mirror.core.values.timestamp import NANOS_PER_DAY
@@ -39,7 +38,7 @@ class PublishedBalances:
     @property
     def instant(self) -> int:
         """The time in its name (ns)."""
-        return names.parse(self.name).instant
+        return balance_names.parse(self.name).instant
 
 
 class BalanceDownload(Download):
@@ -49,7 +48,7 @@ class BalanceDownload(Download):
         super().__init__(bucket, layout, sidecars=False, concurrency=concurrency)
 
     def is_signature(self, name: str) -> bool:
-        return names.is_signature(name)
+        return balance_names.is_signature(name)
 
     def published(self, quorum: Quorum, after: int, until: int) -> list[PublishedBalances]:
         """Return the files from after one time (ns) until another, one of each time, in order.
@@ -63,13 +62,13 @@ class BalanceDownload(Download):
             if listing.problems and not listing.files and len(listing.problems) == len(quorum.accounts):
                 cause = next(iter(listing.problems.values()))
                 raise StreamFileError(self.bucket.location, 0, f"balance files can't be listed: {cause}")
-            for file in sorted(listing.files, key=lambda file: names.preference(file.name)):
-                by_time.setdefault(names.parse(file.name).time, file)
-            if not listing.files or names.parse(listing.files[-1].name).instant > until:
+            for file in sorted(listing.files, key=lambda file: balance_names.preference(file.name)):
+                by_time.setdefault(balance_names.parse(file.name).time, file)
+            if not listing.files or balance_names.parse(listing.files[-1].name).instant > until:
                 break
-            position = names.parse(listing.files[-1].name).after
+            position = balance_names.parse(listing.files[-1].name).after
         files = [
-            PublishedBalances(names.data_name(file.name), file.name, file.folders)
+            PublishedBalances(balance_names.data_name(file.name), file.name, file.folders)
             for file in by_time.values()
         ]
         return sorted(

@@ -5,10 +5,10 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.block.block_file import max_block_bytes, read_block_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.source.blocks import EARLIEST, FetchedBlock
 from ledger.stream.source.bucket import Bucket, BucketError, NoSuchFile
 from mirror.core.metrics import ingest
@@ -90,7 +90,7 @@ class BlockBucket:
     def _read(self, number: int) -> RecordFile:
         if self._folder is None:
             self._folder = latest_folder(self._bucket, self._network)
-        path = f"{self._folder}/{names.in_bucket(number)}"
+        path = f"{self._folder}/{block_names.in_bucket(number)}"
         with ingest.stage("download"):
             data = self._bucket.read(path, max_bytes=max_block_bytes())
         with ingest.stage("read"):

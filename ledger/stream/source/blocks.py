@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from ledger.stream.block import block_file, names, wrapped
+from ledger.stream import block_names
+from ledger.stream.block import block_file, wrapped
 from ledger.stream.block.block_file import read_block_file, read_block_time
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile, SidecarMetadata
-from ledger.stream.record.sidecar import SidecarFile
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.sidecar import SidecarFile
 from ledger.stream.signature.quorum import QuorumAt
 from ledger.stream.source.stream_file import UNKNOWN_NODE, StreamFile, content_at
 
@@ -138,14 +139,14 @@ def stored_bytes(path: Path) -> int:
 
 def local_block(path: Path) -> LocalBlockFile:
     """Return the block file at a path. Errors: StreamFileError when its name is not one of a block."""
-    parsed = names.parse(path.as_posix())
+    parsed = block_names.parse(path.as_posix())
     return LocalBlockFile(parsed.name, parsed.number, path, _node_id(path), ())
 
 
 def blocks_below(folder: Path) -> list[LocalBlockFile]:
     """Return every block file in a folder, by path."""
     blocks = []
-    for path in sorted(folder.rglob(f"*{names.EXTENSION}*")):
+    for path in sorted(folder.rglob(f"*{block_names.EXTENSION}*")):
         try:
             if path.is_file():
                 blocks.append(local_block(path))

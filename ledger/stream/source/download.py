@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
 from ledger.stream.signature.quorum import Quorum, Votes, required_for_proofs
 from ledger.stream.source import incidents
 from ledger.stream.source.bucket import PAGE, Bucket
@@ -70,11 +70,11 @@ class Published:
 
     @property
     def instant(self) -> int:
-        return names.parse(self.name).instant
+        return record_names.parse(self.name).instant
 
     @property
     def after(self) -> str:
-        return names.parse(self.name).after
+        return record_names.parse(self.name).after
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Download:
 
     def is_signature(self, name: str) -> bool:
         """Return whether a name is that of a signature file of this stream."""
-        return names.is_signature(name)
+        return record_names.is_signature(name)
 
     def fetch(self, published: Published, quorum: Quorum) -> VerifiedFile:
         """Return the file, verified. Errors: StreamFileError, NoQuorum among them."""
@@ -182,7 +182,10 @@ class Download:
                 return self.bucket.read(f"{folder}/{path}")
 
         return NodeCopy(
-            name, node_id, lambda: read(name), lambda sidecar: read(f"{names.SIDECAR_FOLDER}/{sidecar}")
+            name,
+            node_id,
+            lambda: read(name),
+            lambda sidecar: read(f"{record_names.SIDECAR_FOLDER}/{sidecar}"),
         )
 
     def _collect_signatures(self, published: Published, quorum: Quorum) -> Votes:

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ledger.stream.block import names as block_name
+from ledger.stream import block_names, record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.record_file import RecordFile, SidecarMetadata
-from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_formats import read_record_file
+from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
 from ledger.stream.source.stream_file import (
@@ -75,7 +74,7 @@ class LocalRecordFile(StreamFile):
         """Count its signature files, and read the copy of a signer."""
         if not self.published:
             return self
-        votes = Votes(names.signature_name(self.name), quorum_at(self.instant))
+        votes = Votes(record_names.signature_name(self.name), quorum_at(self.instant))
         for node_id, path in self.signatures.items():
             votes.add_file(node_id, content_at(path))
         copies = (
@@ -85,7 +84,7 @@ class LocalRecordFile(StreamFile):
 
     def read_sidecar(self, name: str) -> bytes:
         """Read a sidecar from the folder `sidecar` next to the record file, or from its folder."""
-        folder = self.path.parent / names.SIDECAR_FOLDER
+        folder = self.path.parent / record_names.SIDECAR_FOLDER
         for path in (folder / name, self.path.parent / name):
             if path.is_file():
                 return content_at(path)
@@ -116,10 +115,10 @@ def _files(path: Path) -> Sequence[FileOnDisk]:
         return [*_files_below(path), *blocks_below(path)]
     if not path.is_file():
         raise SourceError(path, "does not exist")
-    if block_name.is_block(path.name):
+    if block_names.is_block(path.name):
         return [local_block(path)]
-    if not names.is_record(path.name):
-        names.parse(path.name)
+    if not record_names.is_record(path.name):
+        record_names.parse(path.name)
         raise SourceError(path, "is a signature or sidecar file, not a record file")
     return [LocalRecordFile(path.name, path, node_of(path, "record"))]
 
@@ -129,18 +128,20 @@ def _files_below(folder: Path) -> list[LocalRecordFile]:
     copies: dict[str, list[LocalRecordFile]] = {}
     signatures: dict[str, dict[int, Path]] = {}
     for path in sorted(folder.rglob("*.rcd*")):
-        if path.parent.name == names.SIDECAR_FOLDER or not path.is_file():
+        if path.parent.name == record_names.SIDECAR_FOLDER or not path.is_file():
             continue
-        if names.is_record(path.name):
+        if record_names.is_record(path.name):
             copies.setdefault(path.name, []).append(LocalRecordFile(path.name, path, node_of(path, "record")))
-        elif names.is_signature(path.name):
-            signatures.setdefault(names.parse(path.name).time, {}).setdefault(node_of(path, "record"), path)
+        elif record_names.is_signature(path.name):
+            signatures.setdefault(record_names.parse(path.name).time, {}).setdefault(
+                node_of(path, "record"), path
+            )
     return [
         replace(
             first,
             # Nodes sign what they publish: in a node's folder a missing signature is a fault.
             published=bool(signatures) or first.node_id != UNKNOWN_NODE,
-            signatures=signatures.get(names.parse(name).time, {}),
+            signatures=signatures.get(record_names.parse(name).time, {}),
             copies=tuple(others),
         )
         for name, (first, *others) in copies.items()

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.record_file import RecordFile, SidecarMetadata
-from ledger.stream.record.sidecar import SidecarFile, read_sidecar_file
+from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_formats import read_record_file
+from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, SignedHashes, by_reason
 from ledger.stream.source import incidents
@@ -59,7 +59,7 @@ class StreamFile(ABC):
     @property
     def instant(self) -> int:
         """The time of the first transaction (ns)."""
-        return names.parse(self.name).instant
+        return record_names.parse(self.name).instant
 
     @property
     def stored_bytes(self) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 
@@ -36,18 +36,18 @@ class BlockFolder(Mapping[int, bytes]):
 
     def _all(self) -> list[int]:
         """Return the numbers of the blocks in all folders, in order."""
-        paths = (self._network / names.FOLDER).rglob(f"*{names.EXTENSION}.zstd")
+        paths = (self._network / block_names.FOLDER).rglob(f"*{block_names.EXTENSION}.zstd")
         return sorted(number for path in paths if (number := self._number_of(path)) is not None)
 
     def _number_of(self, path: Path) -> int | None:
         try:
-            number = names.parse(path.as_posix()).number
+            number = block_names.parse(path.as_posix()).number
         except StreamFileError:
             return None
         return number if path == self.path(number) else None
 
     def path(self, number: int) -> Path:
-        return self._network / names.in_bucket(number)
+        return self._network / block_names.in_bucket(number)
 
     def delete_files(self, retained: int, last: int) -> None:
         """Remove the blocks up to the number `last`, but not the last `retained` of all."""
@@ -62,7 +62,7 @@ class BlockFolder(Mapping[int, bytes]):
             data = path.read_bytes()
         except OSError as error:
             raise KeyError(number) from error
-        return content_of(names.parse(path.as_posix()), data)
+        return content_of(block_names.parse(path.as_posix()), data)
 
     @property
     def _numbers(self) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import grpc
 
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.source.block_node.answers import UNBOUNDED
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,
@@ -184,8 +184,8 @@ def serve(echo: Echo, folder: Path, port: int, stopping: threading.Event) -> Non
     counts, as a network that began anew has a folder with the date.
     """
     network = folder
-    if not (folder / names.FOLDER).is_dir():
-        networks = [path.parent for path in folder.glob(f"*/{names.FOLDER}") if path.is_dir()]
+    if not (folder / block_names.FOLDER).is_dir():
+        networks = [path.parent for path in folder.glob(f"*/{block_names.FOLDER}") if path.is_dir()]
         network = max(networks, key=lambda path: path.name, default=folder)
     blocks = BlockFolder(network)
     if not blocks:

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ledger.ingest.hash_chain import Position
-from ledger.proofs import threshold as block_proof
-from ledger.stream.block import names as block_names
+from ledger.stream import block_names, ledger_identity, record_names, signature
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record import names
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
 from mirror.core import config
@@ -183,7 +181,7 @@ class Publisher:
         self._removable.delete_files(retained, loaded.index)
         record_files = sorted(self._record_files())
         for name in record_files[: max(0, len(record_files) + len(self._removable) - retained)]:
-            parsed = names.parse(name)
+            parsed = record_names.parse(name)
             if parsed.instant > loaded.consensus_end:
                 return
             for path in self.folder.rglob(f"{parsed.time}*"):
@@ -196,7 +194,7 @@ class Publisher:
     def published(self, name: str) -> FileOnDisk:
         if block_names.is_block(name):
             return local_block(self.blocks.path(block_names.parse(name).number))
-        signature = names.signature_name(name)
+        signature = record_names.signature_name(name)
         folders = {node.node_id: self._folder_of(node) for node in self._nodes}
         first, *others = (LocalRecordFile(name, path / name, node) for node, path in folders.items())
         signatures = {node: path / signature for node, path in folders.items()}
@@ -227,7 +225,7 @@ def _is_published(path: Path) -> bool:
 def _target_path(path: Path) -> _Place:
     if block_names.is_block(path.name):
         return True, block_names.parse(path.as_posix()).number
-    return False, names.parse(path.name).instant
+    return False, record_names.parse(path.name).instant
 
 
 def _version() -> bytes:
@@ -248,5 +246,5 @@ def modules() -> list[Path]:
     """Return the files of the modules that a state depends on."""
     own = Path(__file__).parents[1].rglob("*.py")
     # The signer refers to these.
-    threshold = Path(block_proof.__file__ or "").parent.glob("*.py")
-    return sorted([*own, *threshold])
+    signatures = Path(signature.__file__ or "").parent.glob("*.py")
+    return sorted([*own, *signatures, Path(ledger_identity.__file__)])

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import zstandard
 
-from ledger.proofs.threshold.identity import LedgerIdentity
-from ledger.stream.record.item import HapiVersion
+from ledger.stream.ledger_identity import LedgerIdentity
+from ledger.stream.record_item import HapiVersion
 from mirror.core.processes.typed_json import Codec, InvalidContent, TypedJson, checked, item_at
 from mirror.demo.actions import catalogue, schedules
 from mirror.demo.actions.network import files, genesis, periods, system

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ledger.stream.balance import names
+from ledger.stream import balance_names
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import messages
 from mirror.core.values.hashes import sha384
@@ -34,7 +34,7 @@ class ComposedBalances:
     def write(self, folder: Path) -> None:
         """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
         for node in self.nodes:
-            files = {self.name: self.data, names.signature_name(self.name): self.signature(node)}
+            files = {self.name: self.data, balance_names.signature_name(self.name): self.signature(node)}
             write_files(folder / f"accountBalances/balance{node.account_text}", files)
         if not self.nodes:
             write_files(folder, {self.name: self.data})
@@ -51,7 +51,7 @@ def compose_balances(at: int, holdings: Holdings, *, nodes: Sequence[SigningNode
         for number, balance, held in holdings
     ]
     message = messages.AllAccountBalances(consensusTimestamp=timestamp(at), allAccounts=accounts)
-    return ComposedBalances(names.balance_name(at), message.SerializeToString(), nodes)
+    return ComposedBalances(balance_names.balance_name(at), message.SerializeToString(), nodes)
 
 
 def _token(encoded: int) -> Any:

@@ -19,10 +19,10 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, TypedDict, Unpack
 
-from ledger.stream.record import names
-from ledger.stream.record.formats import V6, metadata_hash
-from ledger.stream.record.item import HapiVersion
-from ledger.stream.record.running_hash import running_hash
+from ledger.stream import record_names
+from ledger.stream.record_formats import V6, metadata_hash
+from ledger.stream.record_item import HapiVersion
+from ledger.stream.running_hash import running_hash
 from mirror.core.values import entity_id
 from mirror.core.values import timestamp as timestamps
 from mirror.core.values.hapi import messages, wire
@@ -125,9 +125,9 @@ class Block:
     def write(self, folder: Path, of_node: Callable[[SigningNode], str] = account_folder) -> None:
         """Write the files of every node below the bucket `folder`, or right into it if there are no nodes."""
         files = {self.name: self.data}
-        files |= {f"{names.SIDECAR_FOLDER}/{name}": data for name, data in self.sidecars.items()}
+        files |= {f"{record_names.SIDECAR_FOLDER}/{name}": data for name, data in self.sidecars.items()}
         for node in self.nodes:
-            signature = {names.signature_name(self.name): self.signature(node)}
+            signature = {record_names.signature_name(self.name): self.signature(node)}
             write_files(folder / of_node(node), files | signature)
         if not self.nodes:
             write_files(folder, files)
@@ -245,7 +245,7 @@ class Composer:
         """Close the transactions since the last call into a block; without any it is empty."""
         transactions, previous_hash, number = self._transactions, self.hash, self.block_number
         start = self.block_start
-        name = names.record_name(start)
+        name = record_names.record_name(start)
         for added in transactions:
             self.hash = running_hash(self.hash, added.record_bytes, added.transaction_bytes)
         sidecars, metadata = self._close_sidecars(name)
@@ -309,7 +309,7 @@ class Composer:
         content = messages.SidecarFile(sidecar_records=self._sidecar_records).SerializeToString()
         types = {_SIDECAR_TYPES[record.WhichOneof("sidecar_records")] for record in self._sidecar_records}
         metadata = messages.SidecarMetadata(id=1, hash=_hash_object(sha384(content)), types=sorted(types))
-        return {names.sidecar_name(name, 1): compressed(content)}, [metadata]
+        return {record_names.sidecar_name(name, 1): compressed(content)}, [metadata]
 
     def _content(
         self, previous_hash: bytes, transactions: Iterable[ComposedTransaction], sidecars: Iterable[Any]

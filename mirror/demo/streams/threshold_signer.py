@@ -14,9 +14,9 @@ from typing import Final
 
 from py_arkworks_bls12381 import G1Point, G2Point
 
-from ledger.proofs.threshold import verify_proof
-from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
-from ledger.proofs.threshold.verify_proof import (
+from ledger.stream.ledger_identity import Contributor, LedgerIdentity
+from ledger.stream.signature import verify_proof
+from ledger.stream.signature.verify_proof import (
     GENERATOR,
     GROUP,
     MESSAGE_TAG,

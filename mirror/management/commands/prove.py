@@ -8,15 +8,15 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ledger.proofs.portable.document import NotProved
-from ledger.proofs.portable.result import Expected, Trusted
-from ledger.proofs.portable.verification import verify
-from ledger.proofs.state import state_proof
-from ledger.proofs.state.errors import NoProof, NotFetched
-from ledger.proofs.state.state_proof import TransactionLocation
-from ledger.proofs.threshold import identity
+from ledger.portable_proofs.strict_json import NotProved
+from ledger.portable_proofs.verdict import Expected, Trusted
+from ledger.portable_proofs.verification import verify
 from ledger.queries import ledgers
 from ledger.queries import state_proofs as queries
+from ledger.state_proofs import state_proof
+from ledger.state_proofs.errors import NoProof, NotFetched
+from ledger.state_proofs.state_proof import TransactionLocation
+from ledger.stream import ledger_identity
 from mirror.core.values import timestamp, transaction_id
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.timestamp import InvalidTimestamp
@@ -81,7 +81,7 @@ class Command(NodeCommand):
         if options["publication"]:
             if ledger is None:
                 raise CommandError("The network has published no ledger yet, so there is none to write.")
-            _write(options["publication"], identity.publication(ledger))
+            _write(options["publication"], ledger_identity.publication(ledger))
             self.echo(f"What the network has published of its ledger is in {options['publication']}.")
         if verdict.exit_code:
             raise SystemExit(verdict.exit_code)

@@ -10,8 +10,8 @@ from django.core.management.base import CommandError
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, compare_newest, reconcile
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.balance.files import find_balance_files
 from ledger.stream.errors import StreamFileError
+from ledger.stream.source.balance_files import find_balance_files
 from mirror.core.db.reading import timeouts
 from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.start.tables import check_current

@@ -44,9 +44,9 @@ class Command(NodeCommand):
     )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from ledger.proofs.portable.document import NotProved, printable
-        from ledger.proofs.portable.result import Trusted
-        from ledger.proofs.portable.verification import verify
+        from ledger.portable_proofs.strict_json import NotProved, printable
+        from ledger.portable_proofs.verdict import Trusted
+        from ledger.portable_proofs.verification import verify
 
         expected = _expected(options["id"], options["nonce"], options["scheduled"])
         book, ledger, stakes = options["address_book"], options["ledger"], options["stakes"]
@@ -72,7 +72,7 @@ class Command(NodeCommand):
 
 
 def _ledger_id(text: str) -> bytes:
-    from ledger.proofs.threshold.identity import ID_LENGTH
+    from ledger.stream.ledger_identity import ID_LENGTH
 
     try:
         data = bytes.fromhex(text.removeprefix("0x"))
@@ -85,7 +85,7 @@ def _ledger_id(text: str) -> bytes:
 
 def _expected(text: str | None, nonce: int, scheduled: bool) -> Any:
     """Return the transaction that has to be proved, its id in the spelling with dashes; None for any."""
-    from ledger.proofs.portable.result import Expected
+    from ledger.portable_proofs.verdict import Expected
     from mirror.core.values import transaction_id
 
     if text is None:
@@ -104,7 +104,7 @@ def _read(path: Path) -> bytes:
 
 def _stakes(pages: list[Path]) -> dict[int, int]:
     """Return the stakes of nodes by id; nodes of which an answer has none are left out."""
-    from ledger.proofs.portable.document import NotProved, parse_json
+    from ledger.portable_proofs.strict_json import NotProved, parse_json
 
     stakes: dict[int, int] = {}
     for path in pages:
@@ -120,7 +120,7 @@ def _stakes(pages: list[Path]) -> dict[int, int]:
 
 
 def _publication(path: Path) -> Any:
-    from ledger.proofs.threshold.identity import NoPublication, read_publication
+    from ledger.stream.ledger_identity import NoPublication, read_publication
 
     try:
         return read_publication(_read(path))

@@ -1,8 +1,8 @@
 """The ledger id by which blocks are verified, and its origin; for `manage.py status`."""
 
-from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.identity import FIRST_LEDGER, LedgerIdentity, named_ledger
+from ledger.stream import ledger_identity
 from ledger.stream.block import block_file
+from ledger.stream.ledger_identity import FIRST_LEDGER, LedgerIdentity, named_ledger
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.reading.sql import fetch
 
@@ -25,7 +25,7 @@ def sentence() -> str:
         return str(error)
     if rows:
         *columns, block, version = rows[0]
-        published = identity.identity_from_row(*columns)
+        published = ledger_identity.identity_from_row(*columns)
         return f"{published.ledger_id.hex()}{_confirmation(published, block, version, named)}"
     return f"{named.ledger_id.hex()} by {FIRST_LEDGER}: what is loaded publishes none" if named else ""
 

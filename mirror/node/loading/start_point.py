@@ -10,7 +10,7 @@ from ledger.ingest.balances.start import Start
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.record.names import shortest_time
+from ledger.stream.record_names import shortest_time
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.balances import MAX_LOOKBACK
 from ledger.stream.source.local import FileOnDisk

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ledger.stream.block.block_file import read_block_file, verify
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
+from ledger.stream.record_formats import read_record_file
 from tests.benchmarks.blocks.history import NODES, Node, blocks_of, node
 
 _FORMS = ("record files", "blocks", "blocks, unverified")

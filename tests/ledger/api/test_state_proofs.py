@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ledger.proofs.state import fetching
-from ledger.stream.record import names
+from ledger.state_proofs import fetching
+from ledger.stream import record_names
 from ledger.stream.signature.signature_file import read_signature_file
 from mirror.demo.keys.nodes import nodes
 from tests.api import Answer, Api
 from tests.build import Build
-from tests.ledger.proofs.files import BOOK, PAYER, VERSIONS, Published, load_book, published, signatures
+from tests.ledger.state_proofs.files import BOOK, PAYER, VERSIONS, Published, load_book, published, signatures
 from tests.ledger.stream.source.servers import BUCKET, Fault, S3Server, web_server
 from tests.waiting import PATIENCE_SECONDS
 
@@ -59,7 +59,7 @@ def assert_fails(answer: Answer, status: int, message: str) -> None:
 
 
 def not_enough(file: Published, count: int) -> str:
-    name = names.signature_name(file.name)
+    name = record_names.signature_name(file.name)
     return f"Require at least 1/3 signature files to prove consensus, got {count} out of 4 for file {name}"
 
 
@@ -218,7 +218,7 @@ def spoiled(file: Published, how: str) -> bytes:
 def test_a_signature_that_does_not_hold_is_no_part_of_a_proof(
     api: Api, file: Published, folder: Path, how: str
 ) -> None:
-    path = folder / "recordstreams/record0.0.3" / names.signature_name(file.name)
+    path = folder / "recordstreams/record0.0.3" / record_names.signature_name(file.name)
     path.write_bytes(spoiled(file, how))
 
     answer = api.get(file.url)
@@ -229,7 +229,9 @@ def test_a_signature_that_does_not_hold_is_no_part_of_a_proof(
 @pytest.mark.parametrize("left", [2, 1, 0])
 def test_a_third_of_the_nodes_has_to_have_signed(api: Api, file: Published, folder: Path, left: int) -> None:
     for node in nodes()[left:]:
-        (folder / f"recordstreams/record0.0.{node.account_id}" / names.signature_name(file.name)).unlink()
+        (
+            folder / f"recordstreams/record0.0.{node.account_id}" / record_names.signature_name(file.name)
+        ).unlink()
 
     answer = api.get(file.url)
 
@@ -414,5 +416,5 @@ def test_it_is_off_by_default_and_then_like_any_unknown_path(api: Api) -> None:
 def test_signature_files_in_a_proof_are_as_published(api: Api, file: Published) -> None:
     for account, text in api.get(file.url).json()["signature_files"].items():
         node = next(node for node in nodes() if f"0.0.{node.account_id}" == account)
-        signature = read_signature_file(names.signature_name(file.name), b64decode(text))
+        signature = read_signature_file(record_names.signature_name(file.name), b64decode(text))
         assert signature.is_signed_by(node.address_book_node.public_key)

@@ -22,9 +22,9 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.names import in_bucket
-from ledger.stream.record.names import signature_name
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.block_names import in_bucket
+from ledger.stream.record_file import RecordFile
+from ledger.stream.record_names import signature_name
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, Limits
 from ledger.stream.source.blocks import FetchedBlock

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.archive.published_files import FileNotPublished, NodeFolders
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.names import signature_name
+from ledger.stream.record_names import signature_name
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Layout as Folders
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord

@@ -10,7 +10,7 @@ from django.db import connection
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.block.names import parse
+from ledger.stream.block_names import parse
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files

@@ -10,14 +10,14 @@ from django.test.utils import CaptureQueriesContext
 from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.models import CryptoTransfer, Entity
-from ledger.stream.record import names
+from ledger.stream import record_names
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.db.writing.rows import Rows
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 from tests.ledger.ingest.tables import contents, empty_tables
-from tests.ledger.stream.record.formats import record_v5
+from tests.ledger.stream.record_formats import record_v5
 from tests.logs import events
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -33,7 +33,7 @@ def test_blocks_counted_before_format_6_are_shifted_to_the_first_number_in_a_fil
     for _ in range(2):
         older.send({1001: -1, 1002: 1})
         block = older.block()
-        name = names.record_name(block.transactions[0].consensus_timestamp, version=5)
+        name = record_names.record_name(block.transactions[0].consensus_timestamp, version=5)
         (tmp_path / name).write_bytes(record_v5(block.transactions, block.previous_hash))
     newer = Stream(start=older.consensus_timestamp, previous_hash=older.hash, first_block=500)
     for _ in range(2):

@@ -6,9 +6,9 @@ import pytest
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.proofs.threshold.identity import FIRST_LEDGER
-from ledger.stream.block import names
-from ledger.stream.record.formats import read_record_file
+from ledger.stream import block_names
+from ledger.stream.ledger_identity import FIRST_LEDGER
+from ledger.stream.record_formats import read_record_file
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
@@ -27,7 +27,7 @@ OF_FORMAT_5 = 26_591_040
 
 
 def put(block: BlockFile, folder: Path) -> Path:
-    path = folder / "mainnet" / names.in_bucket(block.number)
+    path = folder / "mainnet" / block_names.in_bucket(block.number)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(block.data)
     return path

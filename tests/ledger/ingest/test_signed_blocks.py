@@ -9,9 +9,9 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import KNOWN_NETWORKS, Quorums
 from ledger.ingest.verify.verification import Finding, Verification
-from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.identity import FIRST_LEDGER
+from ledger.stream import ledger_identity
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
+from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
@@ -75,7 +75,7 @@ def test_known_networks_have_no_trust_on_first_use(tmp_path, settings_of, networ
     stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(tmp_path / "stream")
     named = tmp_path / "ledger"
-    named.write_bytes(identity.publication(LEDGER.identity))
+    named.write_bytes(ledger_identity.publication(LEDGER.identity))
     settings_of({"network": network})
 
     with pytest.raises(NoTrustedSigners) as refused:
@@ -175,13 +175,13 @@ def test_another_ledger_than_the_one_that_is_loaded_is_refused(tmp_path, setting
     stream.block().write(tmp_path / "stream")
     load(tmp_path / "stream")
     named = tmp_path / "ledger"
-    named.write_bytes(identity.publication(OTHERS.identity))
+    named.write_bytes(ledger_identity.publication(OTHERS.identity))
     settings_of({FIRST_LEDGER: str(named)})
 
     with pytest.raises(OperatorError, match="comes from the ledger " + LEDGER.identity.ledger_id.hex()):
         load(tmp_path / "stream")
 
-    named.write_bytes(identity.publication(LEDGER.identity))
+    named.write_bytes(ledger_identity.publication(LEDGER.identity))
     transfer(stream)
     stream.block().write(tmp_path / "stream")
     assert load(tmp_path / "stream").files == 1

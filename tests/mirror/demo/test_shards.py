@@ -8,7 +8,7 @@ import pytest
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.balance.balance_file import read_balance_file
+from ledger.stream.balance_file import read_balance_file
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.values import entity_id

@@ -4,12 +4,12 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.block.block_file import OriginalBlock, record_file_of_block
-from ledger.stream.block.items import BlockReader
-from ledger.stream.block.records.record import RecordMaker
+from ledger.stream.block.block_items import BlockReader
+from ledger.stream.block.records import RecordMaker
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from mirror.core import logs
 from mirror.core.metrics import ingest
@@ -156,7 +156,7 @@ class Assembler:
                 self._original.add(item)
         self.last_item_at = time.monotonic()
         block = self._reader.block
-        block.name = names.streamed(block.header.number)
+        block.name = block_names.streamed(block.header.number)
         if self._records:
             # Most of the work is done before the block ends.
             self._records.advance()
@@ -168,7 +168,7 @@ class Assembler:
             return None
         content = self._reader.finish(self._bytes)
         records, self._reader, self._records = self._records, None, None
-        content.name = names.streamed(number)
+        content.name = block_names.streamed(number)
         if content.header.number != number:
             raise self._failure(f"has ended block {content.header.number} as block {number}")
         items = records.finish() if records and content.record_file is None else None

@@ -3,7 +3,7 @@
 And how its software is upgraded a while later.
 """
 
-from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
+from ledger.stream.ledger_identity import Contributor, LedgerIdentity
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.accounts import people
 from mirror.demo.actions.network import files, nodes, periods

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.stream.block.records.state import ACCOUNTS
+from ledger.stream.block.state_after import ACCOUNTS
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.hapi.messages import StateChange

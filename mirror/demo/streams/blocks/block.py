@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ledger.stream.block.records.state import BLOCK_STREAM_INFO
+from ledger.stream.block.state_after import BLOCK_STREAM_INFO
 from ledger.stream.block.tree import PREFIXED_SINCE
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384

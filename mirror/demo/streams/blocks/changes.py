@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from ledger.stream.block.records import state as state_ids
-from ledger.stream.record.hook_calls import HookCall, calls_of
-from ledger.stream.record.item import HOOKS_NUM
+from ledger.stream.block import state_after
+from ledger.stream.hook_calls import HookCall, calls_of
+from ledger.stream.record_item import HOOKS_NUM
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.hapi.messages import StateChange
@@ -77,10 +77,10 @@ def _changes(announced: AnnouncedTransaction) -> Iterator[Any]:
         yield _CHANGES[kind](getattr(body, kind), record.receipt)
     elif kind in ("tokenClaimAirdrop", "tokenCancelAirdrop"):
         for airdrop in getattr(body, kind).pending_airdrops:
-            yield _deleted(state_ids.PENDING_AIRDROPS, {"pending_airdrop_id_key": airdrop})
+            yield _deleted(state_after.PENDING_AIRDROPS, {"pending_airdrop_id_key": airdrop})
     for pending in record.new_pending_airdrops:
         yield _updated(
-            state_ids.PENDING_AIRDROPS,
+            state_after.PENDING_AIRDROPS,
             {"pending_airdrop_id_key": pending.pending_airdrop_id},
             {"account_pending_airdrop_value": {"pending_airdrop_value": pending.pending_airdrop_value}},
         )
@@ -97,13 +97,13 @@ def _deleted(state: int, key: Mapping[str, Any]) -> Any:
 
 # The state of an entity, the field of its key, that of its value, and the one of its id in that.
 _Entity = tuple[int, str, str, str]
-_FILE = (state_ids.FILES, "file_id_key", "file_value", "file_id")
-_NODE = (state_ids.NODES, "entity_number_key", "node_value", "node_id")
+_FILE = (state_after.FILES, "file_id_key", "file_value", "file_id")
+_NODE = (state_after.NODES, "entity_number_key", "node_value", "node_id")
 _REGISTERED = (
-    state_ids.REGISTERED_NODES, "entity_number_key", "registered_node_value", "registered_node_id"
+    state_after.REGISTERED_NODES, "entity_number_key", "registered_node_value", "registered_node_id"
 )  # fmt: skip
-_TOKEN = (state_ids.TOKENS, "token_id_key", "token_value", "token_id")
-_TOPIC = (state_ids.TOPICS, "topic_id_key", "topic_value", "topic_id")
+_TOKEN = (state_after.TOKENS, "token_id_key", "token_value", "token_id")
+_TOPIC = (state_after.TOPICS, "topic_id_key", "topic_value", "topic_id")
 
 
 def _changed(entity: _Entity, entity_id: Any, **values: Any) -> Any:
@@ -143,7 +143,7 @@ def _contracts(announced: AnnouncedTransaction) -> Iterator[Any]:
         kind = sidecar.WhichOneof("sidecar_records")
         if kind == "bytecode" and sidecar.bytecode.runtime_bytecode:
             code = {"bytecode_value": {"code": sidecar.bytecode.runtime_bytecode}}
-            yield _updated(state_ids.BYTECODE, {"contract_id_key": sidecar.bytecode.contract_id}, code)
+            yield _updated(state_after.BYTECODE, {"contract_id_key": sidecar.bytecode.contract_id}, code)
         elif kind == "state_changes":
             for touched in sidecar.state_changes.contract_state_changes:
                 yield from _stored(touched, announced)
@@ -158,7 +158,7 @@ def _stored(touched: Any, announced: AnnouncedTransaction) -> Iterator[Any]:
     """Yield the changes of storage; that of a hook is its own, though all hooks run as one contract."""
     hook = announced.hook
     is_of_hook = hook is not None and touched.contract_id.contractNum == HOOKS_NUM
-    state = state_ids.HOOK_STORAGE if is_of_hook else state_ids.STORAGE
+    state = state_after.HOOK_STORAGE if is_of_hook else state_after.STORAGE
     for change in touched.storage_changes:
         if not change.HasField("value_written"):
             continue

@@ -12,9 +12,9 @@ from typing import Any
 
 import zstandard
 
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.block.tree import EMPTY_PREFIXED, BlockTree
-from ledger.stream.record.formats import V6
+from ledger.stream.record_formats import V6
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hapi.messages import BlockItem, RecordFileItem, RecordStreamFile, SidecarFile
 from mirror.demo.streams import record_files
@@ -34,7 +34,7 @@ class NativeBlock:
 
     def write(self, folder: Path) -> Path:
         """Write the block where it is in a bucket, below the folder of its network, and return its path."""
-        path = folder / names.in_bucket(self.number)
+        path = folder / block_names.in_bucket(self.number)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(zstandard.ZstdCompressor().compress(self.content))
         return path

@@ -10,8 +10,8 @@ from django.db import connection
 from ledger.ingest.balances.reconciliation import NotComparable, Outcome, reconcile
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.balance.balance_file import BalanceFile, read_balance_file
-from ledger.stream.balance.files import find_balance_files
+from ledger.stream.balance_file import BalanceFile, read_balance_file
+from ledger.stream.source.balance_files import find_balance_files
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter

@@ -11,7 +11,7 @@ from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, S
 from ledger.ingest.following.follower import BlockFollower, Follower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
 from mirror.core.values.hapi.messages import Block as BlockMessage
 from mirror.core.values.hapi.messages import RecordStreamFile, TransactionBody
@@ -118,7 +118,7 @@ class Network:
             self.publish(stream.block())
 
     def publish(self, block: BlockFile) -> None:
-        path = self.folder / "demo" / names.in_bucket(block.number)
+        path = self.folder / "demo" / block_names.in_bucket(block.number)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(block.data)
 

@@ -9,7 +9,7 @@ from ledger.ingest.following.follower import Follower, Span
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.record.names import signature_name
+from ledger.stream.record_names import signature_name
 from ledger.stream.source.bucket import Access, open_bucket
 from ledger.stream.source.download import Download, PathType
 from ledger.stream.source.download import Layout as Folders

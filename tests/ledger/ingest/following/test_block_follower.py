@@ -12,7 +12,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.source.blocks import BlockSource
 from mirror.core.db import statements
 from mirror.demo.publish.block_node import BlockNodeServer
@@ -56,7 +56,7 @@ class Noting:
 
 def publish(stream: BlockStream, folder: Path) -> None:
     block = stream.block()
-    path = folder / "demo" / names.in_bucket(block.number)
+    path = folder / "demo" / block_names.in_bucket(block.number)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(block.data)
 

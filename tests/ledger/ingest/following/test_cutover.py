@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.following.cutover import Choice, LastFile, Stream
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
@@ -40,7 +40,7 @@ def file(version: int, hapi_version: tuple[int, int, int], end: float) -> Record
 
 
 def _composed(hapi_version: tuple[int, int, int]) -> Iterator[RecordFile]:
-    from ledger.stream.record.formats import read_record_file
+    from ledger.stream.record_formats import read_record_file
 
     composer = Composer(hapi_version=hapi_version)
     composer.crypto_transfer({2: -5, 3: 5})

@@ -13,8 +13,8 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.proofs.threshold.identity import FIRST_LEDGER
-from ledger.stream.block import names
+from ledger.stream import block_names
+from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Limits
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
@@ -155,7 +155,7 @@ def test_a_block_node_that_ends_every_stream_without_a_block_is_left_for_the_oth
 def test_without_a_right_block_node_blocks_come_from_the_bucket(blocks, right_node, settings_of, tmp_path):
     few = dict(islice(blocks.items(), 4))
     for number, block in few.items():
-        path = tmp_path / "streams" / "demo" / names.in_bucket(number)
+        path = tmp_path / "streams" / "demo" / block_names.in_bucket(number)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(zstandard.ZstdCompressor().compress(block))
     with FaultyNode(blocks, lambda: Fault.OTHER_LEDGER, OTHERS, LIMITS, away_seconds=0.1) as faulty:

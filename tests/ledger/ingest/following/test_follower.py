@@ -15,7 +15,7 @@ from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.names import signature_name
+from ledger.stream.record_names import signature_name
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType

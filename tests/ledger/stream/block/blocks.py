@@ -9,7 +9,7 @@ from typing import Any
 import zstandard
 
 from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.items import read_items
+from ledger.stream.block.block_items import read_items
 from mirror.core.values.hapi.messages import (
     Block,
     BlockHeader,

@@ -10,11 +10,11 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from ledger.proofs.threshold import threshold, verify_proof
-from ledger.proofs.threshold.identity import LedgerIdentity, WrongSignature, identity_from_publication
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.ledger_identity import LedgerIdentity, WrongSignature, identity_from_publication
+from ledger.stream.record_file import RecordFile
+from ledger.stream.signature import threshold, verify_proof
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.blocks import FetchedBlock
 from mirror.core.values.hapi import messages
@@ -28,7 +28,6 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.hashes import sha384
 from mirror.demo.streams.threshold_signer import ThresholdSigner
-from tests.ledger.proofs.threshold.test_threshold import published
 from tests.ledger.stream.block.blocks import (
     NEWER,
     BlockFile,
@@ -40,6 +39,7 @@ from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.block.state_proofs import proved_by_later
 from tests.ledger.stream.block.wrapped import NUMBER, contents, transactions, wrap
 from tests.ledger.stream.fixtures import PRESENT
+from tests.ledger.stream.signature.test_threshold import published
 from tests.signing import signing_nodes
 
 SIGNER = ThresholdSigner({0: 10, 1: 20, 4: 30}, "a network of tests")

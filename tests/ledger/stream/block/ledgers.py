@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.proofs.threshold.identity import LedgerIdentity
+from ledger.stream.ledger_identity import LedgerIdentity
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 LEDGER = ThresholdSigner({0: 10, 1: 10, 2: 10}, "the network")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ledger.stream.block.items import BlockContent, read_items
+from ledger.stream.block.block_items import BlockContent, read_items
 from ledger.stream.block.tree import path_in, steps_after
 from mirror.core.values.hapi.messages import Block
 from mirror.demo.streams.threshold_signer import ThresholdSigner

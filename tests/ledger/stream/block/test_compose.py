@@ -8,9 +8,9 @@ import pytest
 
 from ledger.stream.block.block_file import read_block_file, verify
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.item import RecordItem
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
+from ledger.stream.record_formats import read_record_file
+from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.messages import Block as NativeBlockMessage
 from mirror.core.values.hapi.messages import (
     ContractStateChanges,

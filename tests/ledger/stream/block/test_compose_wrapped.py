@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.names import streamed
 from ledger.stream.block.wrapped import verify
-from ledger.stream.record.formats import read_record_file
+from ledger.stream.block_names import streamed
+from ledger.stream.record_formats import read_record_file
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History

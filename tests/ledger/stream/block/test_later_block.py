@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import ParseDict
 
-from ledger.proofs.threshold.identity import WrongSignature
-from ledger.stream.block.signature import signed_root
+from ledger.stream.block.block_signature import signed_root
+from ledger.stream.ledger_identity import WrongSignature
 from mirror.core.values.hapi.messages import StateProof
 from mirror.core.values.hashes import sha384
 from tests.ledger.stream.fixtures import ROOT, needs_fixtures

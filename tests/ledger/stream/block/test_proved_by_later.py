@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.stream.block.block_file import read_block_file, verify
-from ledger.stream.block.items import read_items
+from ledger.stream.block.block_items import read_items
 from ledger.stream.errors import StreamFileError
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS

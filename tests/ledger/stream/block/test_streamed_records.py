@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ledger.stream.block.items import BlockReader, read_items
-from ledger.stream.block.records.record import RecordMaker, record_items
+from ledger.stream.block.block_items import BlockReader, read_items
+from ledger.stream.block.records import RecordMaker, record_items
 from ledger.stream.errors import StreamFileError
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import BlockItem, StateChanges

@@ -7,8 +7,8 @@ import pytest
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.wrapped import verify
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
+from ledger.stream.record_formats import read_record_file
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from mirror.core.values.hapi.messages import Block, ContractBytecode, SidecarFile, TransactionSidecarRecord

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from ledger.stream.block.block_file import read_block_file
-from ledger.stream.block.items import read_items
+from ledger.stream.block.block_items import read_items
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.record_file import RecordFile
+from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from ledger.stream.source.blocks import FetchedBlock
 from mirror.core.values.hapi.messages import Block, BlockItem, SidecarFile

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.stream.block.tree import EMPTY_PREFIXED
-from ledger.stream.record.formats import read_record_file
+from ledger.stream.record_formats import read_record_file
 from mirror.core.values.hapi.messages import (
     BlockItem,
     HashObject,
@@ -15,7 +15,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.demo.streams.record_files import ComposedTransaction
 from tests.composing import Composer
 from tests.ledger.stream.block.blocks import BlockFile, of_items
-from tests.ledger.stream.record.formats import record_v1_v2, record_v5
+from tests.ledger.stream.record_formats import record_v1_v2, record_v5
 
 NUMBER = 5
 NAME = "2025-01-01T00_00_00Z.rcd"

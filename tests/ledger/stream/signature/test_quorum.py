@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record.formats import read_record_file
-from ledger.stream.record.names import signature_name
+from ledger.stream.record_formats import read_record_file
+from ledger.stream.record_names import signature_name
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import (
     ConsensusMode,
@@ -24,7 +24,7 @@ from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.signing import SigningNode
 from tests.composing import Composer
 from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
-from tests.ledger.stream.record.formats import signature_v2, signature_v5
+from tests.ledger.stream.record_formats import signature_v2, signature_v5
 from tests.signing import signing_nodes
 
 NODES = signing_nodes(4)

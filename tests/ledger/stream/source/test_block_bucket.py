@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.stream.block import names
+from ledger.stream import block_names
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import block_bucket
 from ledger.stream.source.block_bucket import BlockBucket
@@ -26,7 +26,7 @@ def blocks(count: int, first: int = 7) -> list[BlockFile]:
 
 
 def publish(folder: Path, block: BlockFile, network: str = NETWORK) -> Path:
-    path = folder / network / names.in_bucket(block.number)
+    path = folder / network / block_names.in_bucket(block.number)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(block.data)
     return path
@@ -44,8 +44,8 @@ def numbers(source: BlockBucket, first: int) -> list[int]:
 
 
 def test_the_path_of_a_block_has_a_folder_for_four_digits():
-    assert names.in_bucket(7) == "block/0000/0000/0000/0000/007.blk.zstd"
-    assert names.in_bucket(26_591_040) == "block/0000/0000/0002/6591/040.blk.zstd"
+    assert block_names.in_bucket(7) == "block/0000/0000/0000/0000/007.blk.zstd"
+    assert block_names.in_bucket(26_591_040) == "block/0000/0000/0002/6591/040.blk.zstd"
 
 
 def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):

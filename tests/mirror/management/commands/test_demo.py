@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.block.names import in_bucket
+from ledger.stream.block_names import in_bucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.local import find_record_files

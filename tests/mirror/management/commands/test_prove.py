@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from ledger.proofs.threshold.identity import publication
+from ledger.stream.ledger_identity import publication
 from mirror.core.values import timestamp
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.build import Build
-from tests.ledger.proofs.files import BOOK, PAYER, Published, published
-from tests.ledger.proofs.portable.block_proofs import NODES, VALID, batch_block, block_of, load, proof_of
+from tests.ledger.portable_proofs.block_proofs import NODES, VALID, batch_block, block_of, load, proof_of
+from tests.ledger.state_proofs.files import BOOK, PAYER, Published, published
 from tests.ledger.stream.block.blocks import BlockFile
 from tests.waiting import PATIENCE_SECONDS
 

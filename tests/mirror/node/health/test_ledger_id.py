@@ -6,8 +6,8 @@ import pytest
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.proofs.threshold import identity
-from ledger.proofs.threshold.identity import FIRST_LEDGER
+from ledger.stream import ledger_identity
+from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.source.local import find_record_files
 from mirror.node.health import ledger_id
 from tests.composing import Composer
@@ -24,7 +24,7 @@ BOOK = Composer(nodes=signing_nodes(1)).address_book()
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
     path = tmp_path / "ledger.bin"
-    path.write_bytes(identity.publication(LEDGER.identity))
+    path.write_bytes(ledger_identity.publication(LEDGER.identity))
     return path
 
 
@@ -67,7 +67,7 @@ def test_id_of_a_later_block_is_said_with_its_block(tmp_path, published, setting
 
 def test_other_id_than_the_configured_one_is_another_network(tmp_path, published, settings_of):
     load_published_in(tmp_path / "blocks", 0)
-    published.write_bytes(identity.publication(OTHERS.identity))
+    published.write_bytes(ledger_identity.publication(OTHERS.identity))
     settings_of({FIRST_LEDGER: str(published)})
 
     other = OTHERS.identity.ledger_id.hex()
@@ -77,7 +77,7 @@ def test_other_id_than_the_configured_one_is_another_network(tmp_path, published
 def test_same_id_with_other_keys_is_not_confirmed(tmp_path, published, settings_of):
     load_published_in(tmp_path / "blocks", 0)
     others = LEDGER.identity._replace(contributors=OTHERS.identity.contributors)
-    published.write_bytes(identity.publication(others))
+    published.write_bytes(ledger_identity.publication(others))
     settings_of({FIRST_LEDGER: str(published)})
 
     assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names other nodes or keys of it"

@@ -14,7 +14,7 @@ from ledger.archive.location import block_path
 from ledger.archive.store import ArchiveUnavailable, open_archive
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.record import names
+from ledger.stream import record_names
 from ledger.stream.source.local import find_record_files
 from mirror.core.metrics import ingest
 from mirror.core.values.hapi.messages import Block
@@ -299,7 +299,7 @@ def test_record_files_older_than_the_period_are_deleted(anywhere, tmp_path, sett
     network.happen(5)
     follow(network)
     last = stored("record_file", "consensus_end")[-1][0]
-    instants = [names.parse(name).instant for name in network.files]
+    instants = [record_names.parse(name).instant for name in network.files]
     settings_of({"importer.archive.period": (last - instants[3]) / NANOS_PER_SECOND})
     strange = anywhere / "recordstreams" / "record0.0.3" / "notes.txt"
     strange.parent.mkdir(exist_ok=True)
@@ -309,7 +309,7 @@ def test_record_files_older_than_the_period_are_deleted(anywhere, tmp_path, sett
     maintain(network.folder, said)
 
     left = files_of(anywhere)
-    assert {names.parse(path).instant for path in left if "notes" not in path} == set(instants[3:])
+    assert {record_names.parse(path).instant for path in left if "notes" not in path} == set(instants[3:])
     assert strange.exists()
     assert len(said) == 1
     assert "archived files were older than" in said[0]

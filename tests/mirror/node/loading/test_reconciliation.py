@@ -13,7 +13,7 @@ from ledger.ingest.balances.reconciliation import Outcome
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.balance.files import LocalBalances, find_balance_files
+from ledger.stream.source.balance_files import LocalBalances, find_balance_files
 from ledger.stream.source.local import FileOnDisk, find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter

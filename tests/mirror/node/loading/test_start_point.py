@@ -10,7 +10,7 @@ import pytest
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.stream.record.names import shortest_time
+from ledger.stream.record_names import shortest_time
 from ledger.stream.source.local import find_record_files
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.balances import BalanceWriter

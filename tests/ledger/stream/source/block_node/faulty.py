@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 
-from ledger.stream.block.items import read_items
+from ledger.stream.block.block_items import read_items
 from ledger.stream.source.block_node.answers import UNBOUNDED
 from ledger.stream.source.block_node.api_pb2 import (
     BlockEnd,

@@ -1,1 +1,0 @@
-"""Proofs that people can take away: that the network has agreed on a transaction."""
