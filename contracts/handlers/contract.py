@@ -11,7 +11,7 @@ from contracts.models import Contract
 from ledger.handlers.columns import changed_staking, convert, keys, staking, text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_genesis, handles, names_entity
-from ledger.stream.block.genesis import GenesisState
+from ledger.stream.record_file import GenesisState
 from ledger.stream.record_item import RecordItem
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ContractID, Key

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from rest_framework.response import Response
 
 from ledger.portable_proofs.documents import BlockProofJson, StateProofJson
-from ledger.state_proofs.errors import Busy, NoProof, NotFetched, NotStored
+from ledger.state_proofs import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import Failure, NotFound

@@ -8,8 +8,7 @@ from ledger.archive.location import BLOCKS, RECORDS, SIGNATURES
 from ledger.stream import block_names, record_names
 from ledger.stream.block import block_file
 from ledger.stream.block.block_file import compressed, received
-from ledger.stream.record_file import RecordFile
-from ledger.stream.sidecar import SidecarFile
+from ledger.stream.record_file import RecordFile, SidecarFile
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core import config
 

@@ -18,10 +18,9 @@ from ledger.archive.published_files import NodeFolders
 from ledger.archive.store import ArchiveStore, archive_bucket
 from ledger.stream.block.block_file import VERSION, max_block_bytes, read_block_file
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
-from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_file import RecordFile, SidecarFile, SidecarMetadata, read_sidecar_file
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.record_names import SIDECAR_FOLDER, signature_name
-from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import Quorum, QuorumAt, SignedHashes, Votes, required_for_proofs
 from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.bucket import Bucket

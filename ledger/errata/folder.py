@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ledger.stream.binary_reader import MAX_MESSAGE, Reader
+from ledger.stream.binary_format import MAX_MESSAGE, Reader
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_item import InvalidItem, RecordItem
 from mirror.core.config.errors import OperatorError

@@ -8,7 +8,7 @@ from ledger.ingest.lookup.file_contents import Chunk
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_genesis
 from ledger.models import Entity, FileData
-from ledger.stream.block.genesis import GenesisState
+from ledger.stream.record_file import GenesisState
 from mirror.core.values import alias as aliases
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import Timestamp

@@ -14,9 +14,8 @@ from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
 from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_file import RecordFile, SidecarFile, SidecarMetadata, read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.quorum import QuorumAt
 from ledger.stream.source.bucket import PAGE, Bucket

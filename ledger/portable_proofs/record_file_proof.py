@@ -14,11 +14,16 @@ from ledger.portable_proofs.documents import RecordFileProofJson
 from ledger.portable_proofs.strict_json import FORM, NotProved, read
 from ledger.portable_proofs.verdict import Expected, Transaction, Trusted, Verdict
 from ledger.stream import record_names
-from ledger.stream.binary_reader import RECORD_CLASS_ID, RECORD_CLASS_VERSION, Reader
+from ledger.stream.binary_format import (
+    RECORD_CLASS_ID,
+    RECORD_CLASS_VERSION,
+    Reader,
+    after_hashes,
+    hash_object,
+)
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_formats import V5, V6, VERSIONS, read_record_file
 from ledger.stream.record_item import InvalidItem, RecordItem
-from ledger.stream.running_hash import after_hashes, hash_object
 from ledger.stream.signature.address_book import AddressBookNode, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum, Votes
 from ledger.stream.signature.signature_file import SignatureFile, read_signature_file

@@ -14,12 +14,11 @@ from ledger.portable_proofs.compose import Unprovable, compose
 from ledger.portable_proofs.documents import BlockProofJson
 from ledger.queries import ledgers
 from ledger.queries.state_proofs import StoredFile
-from ledger.state_proofs import fetching, locations
-from ledger.state_proofs.errors import NotFetched
+from ledger.state_proofs import NotFetched, fetching, locations
 from ledger.stream.block.block_file import content_of_stored, max_block_bytes
 from ledger.stream.block.block_items import BlockContent, read_items
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_bucket import latest_folder
+from ledger.stream.source.blocks import latest_folder
 from ledger.stream.source.bucket import Bucket
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TypeVar
 
 from ledger.archive.published_files import NodeFolders
-from ledger.state_proofs.errors import Busy
+from ledger.state_proofs import Busy
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core.db.scheduling import request_scheduler

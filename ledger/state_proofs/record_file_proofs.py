@@ -15,15 +15,14 @@ from ledger.portable_proofs.documents import CompactRecordFileJson
 from ledger.portable_proofs.strict_json import base64
 from ledger.queries import state_proofs as queries
 from ledger.queries.state_proofs import StoredBook, StoredFile
-from ledger.state_proofs import block_proofs, fetching, locations
-from ledger.state_proofs.errors import NotFetched, NotStored
+from ledger.state_proofs import NotFetched, NotStored, block_proofs, fetching, locations
 from ledger.stream import record_names
+from ledger.stream.binary_format import after_hashes, hash_object, stream_object
 from ledger.stream.block.wrapped import read_wrapped, signed_content
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile
 from ledger.stream.record_formats import V5, V6, read_record_file
-from ledger.stream.running_hash import after_hashes, hash_object, stream_object
 from ledger.stream.signature.quorum import ConsensusMode, Quorum, SignedHashes, Votes, required_for_proofs
 from ledger.stream.signature.signature_file import signature_content_v2
 from mirror.core import config, logs

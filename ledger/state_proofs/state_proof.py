@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from ledger.queries import state_proofs as queries
 from ledger.queries.state_proofs import StoredFile
-from ledger.state_proofs import block_proofs, record_file_proofs
-from ledger.state_proofs.errors import NotStored
+from ledger.state_proofs import NotStored, block_proofs, record_file_proofs
 
 
 class TransactionLocation(NamedTuple):

@@ -16,7 +16,7 @@ from struct import Struct
 from typing import Any
 
 from ledger.stream import record_names
-from ledger.stream.binary_reader import HASH_CLASS_ID, MAX_MESSAGE, RECORD_CLASS_ID, Reader
+from ledger.stream.binary_format import HASH_CLASS_ID, MAX_MESSAGE, RECORD_CLASS_ID, Reader
 from ledger.stream.content import content_of
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile, SidecarMetadata, item_failure, times_of

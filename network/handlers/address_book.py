@@ -13,8 +13,8 @@ from ledger.file_content import content_parts
 from ledger.handlers.columns import text
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_genesis, at_start, handles
-from ledger.stream.block.genesis import GenesisState
 from ledger.stream.errors import StreamFileError
+from ledger.stream.record_file import GenesisState
 from ledger.stream.record_item import RecordItem
 from ledger.stream.signature.address_book import account_of, node_id_of
 from mirror.core import config, logs

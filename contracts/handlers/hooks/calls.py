@@ -10,8 +10,7 @@ from typing import Any
 
 from contracts.handlers.hooks.storage import StorageChanges
 from ledger.ingest.rows.batch import Batch
-from ledger.stream.hook_calls import HookCall, calls_of
-from ledger.stream.record_item import RecordItem
+from ledger.stream.record_item import HookCall, RecordItem, calls_of
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]

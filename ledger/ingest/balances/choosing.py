@@ -8,8 +8,7 @@ from ledger.ingest.loaded_ranges import begins_network
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import BalanceFile
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.balance_files import find_balance_files
-from ledger.stream.source.balances import BalanceDownload
+from ledger.stream.source.balance_files import BalanceDownload, find_balance_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
 from mirror.core.values import timestamp

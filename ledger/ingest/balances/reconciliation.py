@@ -16,7 +16,7 @@ from ledger.ingest.balances.start import offset_of, stage
 from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import TOTAL_TINYBARS, BalanceFile
-from ledger.stream.source.balances import BalanceDownload, PublishedBalances
+from ledger.stream.source.balance_files import BalanceDownload, PublishedBalances
 from mirror.core import config
 from mirror.core.db import loaded_ranges, statements
 from mirror.core.values.hapi.transaction_types import NUMBERS

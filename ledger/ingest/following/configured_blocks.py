@@ -12,12 +12,11 @@ from django.db import DatabaseError
 
 from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_bucket import BlockBucket
 from ledger.stream.source.block_node import addresses
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.block_node.scheduler import Measuring, Order, Rules
-from ledger.stream.source.blocks import BlockSource
+from ledger.stream.source.blocks import BlockBucket, BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
 from mirror.core import config, logs
 from mirror.core.config import reverse_proxies

@@ -1,7 +1,7 @@
 """The bucket to follow: the one that the settings importer.downloader.* name, or another location."""
 
 from ledger.archive.location import RECORDS, SIGNATURES
-from ledger.stream.source.balances import BalanceDownload, BalanceLayout
+from ledger.stream.source.balance_files import BalanceDownload, BalanceLayout
 from ledger.stream.source.configured import SCHEMES, stream_bucket, stream_layout, stream_location
 from ledger.stream.source.download import Download, Layout
 from ledger.stream.source.stream_settings import PUBLIC_BUCKETS

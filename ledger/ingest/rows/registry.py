@@ -23,7 +23,7 @@ from django.apps import apps
 from django.db.backends.utils import CursorWrapper
 from django.utils.module_loading import module_has_submodule
 
-from ledger.stream.block.genesis import GenesisState
+from ledger.stream.record_file import GenesisState
 from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.transaction_types import NUMBERS
 

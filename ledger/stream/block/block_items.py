@@ -13,10 +13,11 @@ from typing import Any
 
 from google.protobuf.message_factory import GetMessageClass
 
-from ledger.stream.block.genesis import GenesisState, genesis_state
 from ledger.stream.block.record_messages import Records
+from ledger.stream.block.state_after import genesis_state
 from ledger.stream.block.tree import PREFIXED_SINCE, BlockTree
 from ledger.stream.errors import StreamFileError, damaged
+from ledger.stream.record_file import GenesisState
 from ledger.stream.record_item import HapiVersion
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import messages, wire

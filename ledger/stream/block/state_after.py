@@ -11,6 +11,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from ledger.stream.record_file import GenesisState
 from mirror.core.values import entity_id
 
 # The states of a network that readers and writers of blocks know: enum StateIdentifier.
@@ -213,3 +214,43 @@ class StateAfter:
 
 def _key(message: Message) -> bytes:
     return message.SerializeToString(deterministic=True)
+
+
+def genesis_state(changes: Iterable[Any], of_transactions: Iterable[Any]) -> GenesisState | None:
+    """Return what StateChange messages tell, None if it is nothing.
+
+    `of_transactions` are those of the transactions in the block, which change the rest. Errors: ValueError
+    for something without a possible id.
+    """
+    state, taken = GenesisState({}, {}, {}), GenesisState({}, {}, {})
+    for changed, to in ((changes, state), (of_transactions, taken)):
+        for change in changed:
+            _add_to_genesis(change, to)
+    for initial, others in zip(state, taken, strict=True):
+        for key in initial.keys() & others.keys():
+            del initial[key]
+    return state if any(state) else None
+
+
+def _add_to_genesis(change: Any, state: GenesisState) -> None:
+    """Add what a change updates, or remove what it deletes; the last change of a key counts."""
+    field = change.WhichOneof("change_operation")
+    if field not in ("map_update", "map_delete"):
+        return
+    key = getattr(change, field).key
+    value = change.map_update.value if field == "map_update" else None
+    if change.state_id == ACCOUNTS:
+        _set(state.accounts, entity_id.from_account(key.account_id_key), value and value.account_value)
+    elif change.state_id == BYTECODE:
+        _set(state.code, entity_id.from_contract(key.contract_id_key), value and value.bytecode_value.code)
+    elif change.state_id == FILES:
+        _set(state.files, entity_id.from_file(key.file_id_key), value and value.file_value)
+
+
+def _set(values: dict[int, Any], key: int, value: Any | None) -> None:
+    if not key:
+        raise ValueError("its first state has something without an id, or with an impossible one")
+    if value is None:
+        values.pop(key, None)
+    else:
+        values[key] = value

@@ -11,14 +11,13 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from ledger.stream import record_names
+from ledger.stream.binary_format import hash_object, stream_object
 from ledger.stream.block.block_items import BlockContent
 from ledger.stream.block.block_signature import RECORD_FILE, signature_of
 from ledger.stream.block.tree import EMPTY_PREFIXED
 from ledger.stream.errors import StreamFileError, damaged
-from ledger.stream.record_file import RecordFile, Wrapper
+from ledger.stream.record_file import RecordFile, SidecarFile, Wrapper, parse_sidecar
 from ledger.stream.record_formats import V2, V5, V6, read_content
-from ledger.stream.running_hash import hash_object, stream_object
-from ledger.stream.sidecar import SidecarFile, parse_sidecar
 from ledger.stream.signature.quorum import Quorum, Votes
 from ledger.stream.signature.signature_file import SignatureFile
 from mirror.core import logs

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from ledger.stream import balance_names, record_names
-from ledger.stream.binary_reader import Reader
+from ledger.stream.binary_format import Reader
 from ledger.stream.content import content_of
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import DecodeError

@@ -5,16 +5,74 @@ the nodes of the book before. The computation is folded (Nova), and the result i
 with two openings of polynomials. Numbers are little-endian.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeVar
 
 from ledger.stream.ledger_identity import ID_LENGTH, WrongSignature
-from ledger.stream.signature import bn254
 from ledger.stream.signature.verify_proof import poseidon
-from mirror.core.values.bn254.fields import ORDER
-from mirror.core.values.bn254.points import INFINITY, Point1, Point2, linear_combination, negative
+from mirror.core.values.bn254 import pairing
+from mirror.core.values.bn254.fields import FIELD, ORDER, root, root2
+from mirror.core.values.bn254.points import (
+    INFINITY,
+    B,
+    InvalidPoint,
+    Point1,
+    Point2,
+    linear_combination,
+    negative,
+    negative2,
+    twist_square,
+)
+
+_SIZE = 32
+_LARGER, _INFINITE = 0x80, 0x40
+_NOT_ON_CURVE: Final = "a point of its proof is not on the curve"
+
+
+def g1(data: bytes) -> Point1:
+    """Return the point of G1 in a compressed form. Errors: WrongSignature."""
+    x, flags = _coordinate(data)
+    if flags & _INFINITE:
+        if x or flags & _LARGER:
+            raise WrongSignature("a point of its proof is infinite and has a coordinate")
+        return INFINITY
+    y = root(x * x * x + B)
+    if y is None:
+        raise WrongSignature(_NOT_ON_CURVE)
+    return x, max(y, FIELD - y) if flags & _LARGER else min(y, FIELD - y)
+
+
+def g2(data: bytes) -> Point2:
+    """Return the point of the twist in a compressed form. Errors: WrongSignature."""
+    imaginary, flags = _coordinate(data[_SIZE:])
+    real = int.from_bytes(data[:_SIZE], "little")
+    if flags & _INFINITE or real >= FIELD:
+        raise WrongSignature("a point of its proof is infinite, or not on the curve")
+    x = real, imaginary
+    y = root2(twist_square(x))
+    if y is None:
+        raise WrongSignature(_NOT_ON_CURVE)
+    low, high = sorted((y, negative2((x, y))[1]), key=lambda each: (each[1], each[0]))
+    return x, high if flags & _LARGER else low
+
+
+def _coordinate(data: bytes) -> tuple[int, int]:
+    flags = data[-1] & (_LARGER | _INFINITE)
+    number = int.from_bytes(data[:-1] + bytes([data[-1] & ~flags & 0xFF]), "little")
+    if number >= FIELD:
+        raise WrongSignature(_NOT_ON_CURVE)
+    return number, flags
+
+
+def pairing_is_one(pairs: Iterable[tuple[Point1, Point2]]) -> bool:
+    """Return whether the product of the pairings is one. Errors: WrongSignature for a point of no group."""
+    try:
+        return pairing.is_one(pairs)
+    except InvalidPoint as error:
+        raise WrongSignature("a point of its proof is not of the curve's group") from error
+
 
 LENGTH: Final = 704
 KEY_LENGTH: Final = 1768
@@ -53,10 +111,10 @@ class _Values:
         return read(), read()
 
     def g1(self) -> Point1:
-        return bn254.g1(self.take(_G1))
+        return g1(self.take(_G1))
 
     def g2(self) -> Point2:
-        return bn254.g2(self.take(_G2))
+        return g2(self.take(_G2))
 
 
 @dataclass(frozen=True)
@@ -153,7 +211,7 @@ def verify(key: ProofKey, ledger_id: bytes, verification_key: bytes, data: bytes
 def _is_proved(key: ProofKey, proof: _Proof, inputs: list[int]) -> bool:
     total = linear_combination(zip(key.inputs, [1, *inputs], strict=True))
     pairs = (negative(proof.a), proof.b), (key.alpha, key.beta), (total, key.gamma), (proof.c, key.delta)
-    return bn254.pairing_is_one(pairs)
+    return pairing_is_one(pairs)
 
 
 def _is_opened(key: ProofKey, commitment: Point1, challenge: int, value: int, point: Point1) -> bool:
@@ -162,7 +220,7 @@ def _is_opened(key: ProofKey, commitment: Point1, challenge: int, value: int, po
     e(C - value g, h) = e(point, beta_h - challenge h), with the challenge moved to the first group.
     """
     left = linear_combination([(commitment, 1), (key.g, -value), (point, challenge)])
-    return bn254.pairing_is_one([(left, key.h), (negative(point), key.beta_h)])
+    return pairing_is_one([(left, key.h), (negative(point), key.beta_h)])
 
 
 def _limbs(point: Point1) -> list[int]:

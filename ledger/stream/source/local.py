@@ -14,9 +14,8 @@ from pathlib import Path
 
 from ledger.stream import block_names, record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_file import RecordFile, SidecarFile, SidecarMetadata, read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.quorum import QuorumAt, Votes
 from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
 from ledger.stream.source.stream_file import (

@@ -10,9 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.record_file import RecordFile, SidecarMetadata
+from ledger.stream.record_file import RecordFile, SidecarFile, SidecarMetadata, read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.sidecar import SidecarFile, read_sidecar_file
 from ledger.stream.signature.address_book import FIRST_NODE_ACCOUNT
 from ledger.stream.signature.quorum import QuorumAt, SignedHashes, by_reason
 from ledger.stream.source import incidents

@@ -20,9 +20,9 @@ from struct import Struct
 from typing import Any, TypedDict, Unpack
 
 from ledger.stream import record_names
+from ledger.stream.binary_format import running_hash
 from ledger.stream.record_formats import V6, metadata_hash
 from ledger.stream.record_item import HapiVersion
-from ledger.stream.running_hash import running_hash
 from mirror.core.values import entity_id
 from mirror.core.values import timestamp as timestamps
 from mirror.core.values.hapi import messages, wire

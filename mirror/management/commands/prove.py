@@ -13,8 +13,7 @@ from ledger.portable_proofs.verdict import Expected, Trusted
 from ledger.portable_proofs.verification import verify
 from ledger.queries import ledgers
 from ledger.queries import state_proofs as queries
-from ledger.state_proofs import state_proof
-from ledger.state_proofs.errors import NoProof, NotFetched
+from ledger.state_proofs import NoProof, NotFetched, state_proof
 from ledger.state_proofs.state_proof import TransactionLocation
 from ledger.stream import ledger_identity
 from mirror.core.values import timestamp, transaction_id

@@ -21,7 +21,7 @@ from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.balances import BalanceDownload
+from ledger.stream.source.balance_files import BalanceDownload
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage

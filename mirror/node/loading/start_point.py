@@ -12,7 +12,7 @@ from ledger.ingest.hash_chain import Position
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record_names import shortest_time
 from ledger.stream.signature.quorum import NoAddressBook
-from ledger.stream.source.balances import MAX_LOOKBACK
+from ledger.stream.source.balance_files import MAX_LOOKBACK
 from ledger.stream.source.local import FileOnDisk
 from mirror.core.logs import Echo
 from mirror.models import LoadedRange

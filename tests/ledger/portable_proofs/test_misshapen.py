@@ -11,7 +11,7 @@ import pytest
 from ledger.portable_proofs.strict_json import NotProved
 from ledger.portable_proofs.verdict import Trusted, Verdict
 from ledger.portable_proofs.verification import verify
-from ledger.stream.running_hash import after_hashes, hash_object
+from ledger.stream.binary_format import after_hashes, hash_object
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import BlockItem, BlockProof, DecodeError
 from mirror.core.values.hashes import sha384

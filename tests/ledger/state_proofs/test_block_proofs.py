@@ -14,8 +14,7 @@ from django.db import connection
 
 from ledger.portable_proofs.block_proof import verify
 from ledger.portable_proofs.verdict import Trusted
-from ledger.state_proofs import block_proofs, fetching, locations, state_proof
-from ledger.state_proofs.errors import NotFetched
+from ledger.state_proofs import NotFetched, block_proofs, fetching, locations, state_proof
 from ledger.stream import block_names
 from mirror.core.values import timestamp
 from tests.api import Api

@@ -7,9 +7,9 @@ import pytest
 
 from ledger.portable_proofs.documents import CompactRecordFileJson
 from ledger.portable_proofs.strict_json import read
-from ledger.state_proofs.errors import NotFetched
+from ledger.state_proofs import NotFetched
 from ledger.state_proofs.record_file_proofs import can_be_compact, compact
-from ledger.stream.running_hash import after_hashes
+from ledger.stream.binary_format import after_hashes
 from mirror.core.values.hashes import sha384
 from tests.ledger.state_proofs.files import PROVED, published
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from struct import pack
 from typing import Any
 
-from ledger.stream.binary_reader import HASH_CLASS_ID, RECORD_CLASS_ID, SHA_384_DIGEST_TYPE
+from ledger.stream.binary_format import HASH_CLASS_ID, RECORD_CLASS_ID, SHA_384_DIGEST_TYPE, running_hash
+from ledger.stream.record_file import read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.running_hash import running_hash
-from ledger.stream.sidecar import read_sidecar_file
 from ledger.stream.signature.signature_file import SIGNATURE_CLASS_ID, read_signature_file
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
 from mirror.demo.streams.record_files import ComposedTransaction

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError
+from ledger.stream.record_file import read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.sidecar import read_sidecar_file
 from ledger.stream.signature.signature_file import read_signature_file
 
 SECOND = 1_567_188_600

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
+from ledger.stream.binary_format import running_hash
+from ledger.stream.record_file import read_sidecar_file
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.record_names import sidecar_name
-from ledger.stream.running_hash import running_hash
-from ledger.stream.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.signature_file import read_signature_file, verify
 from mirror.core.values.hapi import result_codes

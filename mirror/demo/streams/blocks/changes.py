@@ -10,8 +10,7 @@ from itertools import chain
 from typing import Any
 
 from ledger.stream.block import state_after
-from ledger.stream.hook_calls import HookCall, calls_of
-from ledger.stream.record_item import HOOKS_NUM
+from ledger.stream.record_item import HOOKS_NUM, HookCall, calls_of
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.hapi.messages import StateChange

@@ -12,8 +12,8 @@ from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block.wrapped import verify
 from ledger.stream.block_names import parse
 from ledger.stream.errors import StreamFileError
+from ledger.stream.record_file import read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
 from ledger.stream.source.blocks import blocks_below

@@ -4,7 +4,7 @@ import pytest
 from py_arkworks_bls12381 import G1Point, G2Point
 
 from ledger.stream.ledger_identity import Contributor, LedgerIdentity, WrongSignature
-from ledger.stream.signature import bn254, threshold, verify_proof
+from ledger.stream.signature import threshold, verify_proof, wraps
 from ledger.stream.signature.verify_proof import Rejected, key_parts, read
 from mirror.core.values.bn254 import fields as bn254_fields
 from mirror.demo.streams.threshold_signer import ThresholdSigner, g1_bytes, g2_bytes
@@ -179,7 +179,7 @@ def compressed(number: int, flags: int = 0) -> bytes:
 )
 def test_compressed_points_have_one_encoding(data):
     with pytest.raises(WrongSignature):
-        bn254.g1(data)
+        wraps.g1(data)
 
 
 @pytest.mark.parametrize(
@@ -195,16 +195,16 @@ def test_compressed_points_have_one_encoding(data):
 )
 def test_compressed_points_of_the_second_group_have_one_encoding(real, imaginary):
     with pytest.raises(WrongSignature):
-        bn254.g2(real + imaginary)
+        wraps.g2(real + imaginary)
 
 
 def test_a_pairing_refuses_points_outside_of_the_group():
     for real in range(1, 50):
         try:
-            outside = bn254.g2(compressed(real) + compressed(0))
+            outside = wraps.g2(compressed(real) + compressed(0))
         except WrongSignature:
             continue
         with pytest.raises(WrongSignature, match="not of the curve's group"):
-            bn254.pairing_is_one([((1, 2), outside)])
+            wraps.pairing_is_one([((1, 2), outside)])
         return
     raise AssertionError

@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
+from ledger.stream.record_file import read_sidecar_file
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.sidecar import read_sidecar_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.signature_file import read_signature_file, verify
 from mirror.core.values.hapi.messages import (

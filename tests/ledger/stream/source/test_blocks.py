@@ -7,8 +7,8 @@ import pytest
 
 from ledger.stream import block_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import block_bucket
-from ledger.stream.source.block_bucket import BlockBucket
+from ledger.stream.source import blocks
+from ledger.stream.source.blocks import BlockBucket
 from ledger.stream.source.bucket import Access, BucketError, open_bucket
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.source.servers import web_server
@@ -16,7 +16,7 @@ from tests.ledger.stream.source.servers import web_server
 NETWORK = "testnet"
 
 
-def blocks(count: int, first: int = 7) -> list[BlockFile]:
+def block_files(count: int, first: int = 7) -> list[BlockFile]:
     stream = BlockStream(first_block=first)
     made = []
     for _ in range(count):
@@ -49,7 +49,7 @@ def test_the_path_of_a_block_has_a_folder_for_four_digits():
 
 
 def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
-    made = blocks(7)
+    made = block_files(7)
     for block in made[:-1]:
         publish(tmp_path, block)
     with closing(bucket(str(tmp_path))) as source:
@@ -63,9 +63,9 @@ def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
 
 @pytest.mark.parametrize(("most", "ahead"), [(1_000, 3), (2, 2), (0, 0)])
 def test_blocks_are_read_ahead_and_fewer_where_they_are_large(tmp_path, monkeypatch, most, ahead):
-    monkeypatch.setattr(block_bucket, "_MAX_TRANSACTIONS", most)
+    monkeypatch.setattr(blocks, "_MAX_TRANSACTIONS", most)
     source = bucket(str(tmp_path))
-    for block in blocks(7):
+    for block in block_files(7):
         publish(tmp_path, block)
     try:
         for number in range(7, 11):
@@ -76,7 +76,7 @@ def test_blocks_are_read_ahead_and_fewer_where_they_are_large(tmp_path, monkeypa
 
 
 def test_the_latest_folder_of_the_network_counts_and_those_of_others_do_not(tmp_path):
-    old, new = blocks(1), blocks(2)
+    old, new = block_files(1), block_files(2)
     publish(tmp_path, old[0], "testnet-202501010000")
     for block in new:
         publish(tmp_path, block, "testnet-202601010000")
@@ -92,7 +92,7 @@ def test_without_a_folder_of_the_network_it_says_so(tmp_path):
 
 
 def test_a_damaged_block_is_an_error_and_is_read_again(tmp_path):
-    made = blocks(2)
+    made = block_files(2)
     path = publish(tmp_path, made[0])
     publish(tmp_path, made[1])
     path.write_bytes(made[0].data[:-9])
@@ -104,7 +104,7 @@ def test_a_damaged_block_is_an_error_and_is_read_again(tmp_path):
 
 
 def test_a_web_server_with_index_pages_will_do(tmp_path):
-    for block in blocks(3):
+    for block in block_files(3):
         publish(tmp_path, block)
     with web_server(tmp_path) as address, closing(bucket(address)) as source:
         assert numbers(source, 7) == [7, 8, 9]
