@@ -15,7 +15,7 @@ from ledger.api import (
     topics,
     transactions,
 )
-from ledger.api.names.accounts import SPRING_ACCOUNT
+from ledger.api.account_names import SPRING_ACCOUNT
 from mirror.core.rest.routes import Routes, route, spring_unknown_route, unknown_route
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from contracts.queries import contracts as queries
-from ledger.api.names.contracts import (
+from ledger.api.contract_names import (
     CONTRACT,
     ContractAddress,
     ContractName,

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.queries import hooks as queries
 from contracts.queries.hooks import Keys, Slot
-from ledger.api.names.accounts import SpringOfAccount, spring_account_id
+from ledger.api.account_names import SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query

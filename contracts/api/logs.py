@@ -13,7 +13,7 @@ from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
-from ledger.api.names.contracts import OfContract, find_contract
+from ledger.api.contract_names import OfContract, find_contract
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds

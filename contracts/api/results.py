@@ -26,8 +26,8 @@ from contracts.api.result_json import (
 from contracts.queries import results as queries
 from contracts.queries.results import Selection
 from contracts.queries.searches import Search, by_time
-from ledger.api.names.accounts import only
-from ledger.api.names.contracts import OfContract, find_contract
+from ledger.api.account_names import only
+from ledger.api.contract_names import OfContract, find_contract
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
-from ledger.api.names.contracts import OfContract, find_contract
+from ledger.api.contract_names import OfContract, find_contract
 from mirror.core.db.reading.sql import Comparison, compare
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.paging.keyset import KeysetPagination

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import AccountView
+from ledger.api.account_names import AccountView
 from ledger.api.transactions import (
     TransactionJson,
     TransactionsOfAccountParameters,

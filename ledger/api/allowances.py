@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import AccountView
+from ledger.api.account_names import AccountView
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record

@@ -10,8 +10,8 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api.account_names import find_account
 from ledger.api.accounts import HolderParameters, TokenHoldingJson, tokens_json
-from ledger.api.names.accounts import find_account
 from ledger.queries import accounts as current
 from ledger.queries import balances as snapshots
 from ledger.queries.account_pages import Filters

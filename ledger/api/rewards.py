@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import AccountView
+from ledger.api.account_names import AccountView
 from ledger.queries import entities
 from mirror.core.db.partitions.reading import by_month, month_conditions
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch

@@ -14,7 +14,7 @@ from typing import NotRequired, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import NamedAccount, found_accounts
+from ledger.api.account_names import NamedAccount, found_accounts
 from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
 from ledger.queries.timestamp_ranges import bound, nanoseconds

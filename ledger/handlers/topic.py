@@ -8,8 +8,8 @@ from typing import Any
 
 from ledger.handlers.columns import convert, serialized, text
 from ledger.handlers.custom_fees import replace_topic_fees
-from ledger.ingest.publishing import publication, publish
 from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.publishing import publication, publish
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import Topic, TopicMessage
 from ledger.stream.record_item import RecordItem

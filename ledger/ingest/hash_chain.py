@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.stream.block import block_file
 from ledger.stream.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
@@ -310,3 +310,8 @@ def provisional_offset(file: RecordFile, last: Position | None) -> int:
         # The last number was not counted: it is that of an earlier wrapped file.
         return 0
     return file.block_number - last.index - 1
+
+
+def begins_network(file: RecordFile) -> bool:
+    """Return whether a file is the first that its network has written."""
+    return file.block_number == 0 or file.previous_hash in ("", NO_HASH)

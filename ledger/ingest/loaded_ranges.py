@@ -11,7 +11,7 @@ from typing import Any
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import Start
-from ledger.ingest.hash_chain import NO_HASH, ChainedFile, Position
+from ledger.ingest.hash_chain import ChainedFile, Position, begins_network
 from ledger.stream.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS
@@ -133,11 +133,6 @@ class Coverage:
             return self._filters
         dates = {name: config.value(name) for name in (_START, _END) if config.value(name)}
         return _text(json.loads(self._filters) | dates)
-
-
-def begins_network(file: RecordFile) -> bool:
-    """Return whether a file is the first that its network has written."""
-    return file.block_number == 0 or file.previous_hash in ("", NO_HASH)
 
 
 def write(cursor: CursorWrapper, ranges: Iterable[Range]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from mirror.core.db import statements
 from mirror.models import LOADER_LOCK
 

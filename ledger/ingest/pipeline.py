@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.loaded_ranges import Range
 from ledger.ingest.loader_lock import loader_lock, require_lock
-from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
-from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.rows.deferred_lookups import DirtyKeys
 from ledger.ingest.stages.build import BuildStage, FileBatch
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.read import ReadStage
+from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.stages.verify import VerifyStage
 from ledger.ingest.stages.write import Writer
 from ledger.ingest.trusted_nodes import Quorums

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from django.db import Error, connection
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.stages.options import Progress
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoQuorum

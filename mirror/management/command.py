@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.stream.errors import StreamFileError
 
 _WIDTH = 100

@@ -4,7 +4,7 @@ from base64 import b64encode
 
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.computed.staking_rewards import compute_rewards
+from ledger.ingest.balances.staking_rewards import compute_rewards
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import at_start, handles
 from ledger.stream.record_item import RecordItem

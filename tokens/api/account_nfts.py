@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import AccountView
+from ledger.api.account_names import AccountView
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, pair_condition, pair_page

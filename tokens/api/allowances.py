@@ -11,7 +11,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import AccountView, SpringOfAccount, spring_account_id
+from ledger.api.account_names import AccountView, SpringOfAccount, spring_account_id
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
 from mirror.core.db.sql.pair_bounds import PairBounds, pair_page
 from mirror.core.db.sql.query import Query

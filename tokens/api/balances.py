@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.tokens import OfToken
+from ledger.api.token_names import OfToken
 from ledger.queries import balances as snapshots
 from mirror.core.config.clock import now_ns
 from mirror.core.db.sql.query import Query

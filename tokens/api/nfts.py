@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.tokens import OfToken
+from ledger.api.token_names import OfToken
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import InvalidParameter
 from mirror.core.rest.parameters import classic

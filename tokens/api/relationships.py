@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.accounts import AccountView
+from ledger.api.account_names import AccountView
 from ledger.queries import entities
 from ledger.queries.balances import window
 from ledger.queries.versions_at import VersionRange

@@ -13,7 +13,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
-from ledger.api.names.tokens import OfToken
+from ledger.api.token_names import OfToken
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ledger.ingest.balances.start import MAX_FILE, Start
-from ledger.ingest.loaded_ranges import begins_network
+from ledger.ingest.hash_chain import begins_network
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import BalanceFile
 from ledger.stream.errors import StreamFileError

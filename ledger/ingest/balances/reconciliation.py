@@ -12,8 +12,8 @@ from enum import IntEnum
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.balances.snapshots import TREASURY_NUM
 from ledger.ingest.balances.start import offset_of, stage
-from ledger.ingest.computed.balance_snapshots import TREASURY_NUM
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balance_files import BalanceDownload, PublishedBalances

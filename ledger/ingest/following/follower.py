@@ -13,7 +13,7 @@ from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.hash_chain import NO_HASH, Position, block_number, chained
 from ledger.ingest.reporting import Reporting

@@ -2,7 +2,7 @@
 
 import time
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.reporting import Problem, Reporting
 from ledger.stream.errors import StreamFileError
 from mirror.core import logs

@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger import models
 from ledger.archive.originals import StoredBytes
-from ledger.ingest.errors import IngestError, RecoverableError
+from ledger.ingest import IngestError, RecoverableError
 from ledger.ingest.filters import InvalidFilter, Selection
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.log_blooms import complete_blooms

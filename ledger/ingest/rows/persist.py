@@ -1,6 +1,6 @@
 """The settings that choose which optional rows are written."""
 
-from ledger.ingest.publishing import REDIS
+from ledger.ingest.rows.publishing import REDIS
 from mirror.core import config
 from mirror.core.config import caches
 from mirror.core.values.hapi.transaction_types import NUMBERS

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ledger import models
 from ledger.archive.originals import ArchiveSelection
-from ledger.ingest.computed.balance_snapshots import Snapshots
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
+from ledger.ingest.balances.snapshots import Snapshots
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.loaded_ranges import Coverage, Range
-from ledger.ingest.lookup.entities import EntityLookup
-from ledger.ingest.lookup.file_contents import FileContents
-from ledger.ingest.prefetch.deferred_lookups import DirtyKeys, OrderedEntities, OrderedFileContents
-from ledger.ingest.prefetch.reading import PrefetchedFile
 from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.deferred_lookups import DirtyKeys, OrderedEntities, OrderedFileContents
+from ledger.ingest.rows.entities import EntityLookup
+from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.file_rows import FileRows, previous_hashes
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.stages.options import LoadOptions, Progress
+from ledger.ingest.stages.prefetching import PrefetchedFile
 from ledger.ingest.stages.verify import NextFile
 from ledger.ingest.trusted_nodes import changes_nodes
 from ledger.stream.record_file import RecordFile

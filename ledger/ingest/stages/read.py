@@ -3,10 +3,10 @@
 from collections.abc import Generator, Iterable
 
 from ledger.ingest.balances.start import Start
-from ledger.ingest.prefetch.deferred_lookups import DirtyKeys
-from ledger.ingest.prefetch.processes import Arrival, Readers
-from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest
+from ledger.ingest.rows.deferred_lookups import DirtyKeys
 from ledger.ingest.stages.options import Progress
+from ledger.ingest.stages.prefetching import PrefetchedFile, PrefetchRequest
+from ledger.ingest.stages.reader_processes import Arrival, Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 

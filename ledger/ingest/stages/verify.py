@@ -11,8 +11,8 @@ from ledger.ingest.hash_chain import (
     left_out,
     provisional_offset,
 )
-from ledger.ingest.prefetch.reading import PrefetchedFile
 from ledger.ingest.stages.options import LoadOptions, Progress
+from ledger.ingest.stages.prefetching import PrefetchedFile
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile

@@ -6,7 +6,7 @@ It writes record files, which are loaded as they are published, or blocks, which
 import threading
 from collections.abc import Iterator
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.reporting import Reporting

@@ -8,7 +8,7 @@ from typing import Any
 from ledger.ingest import filters, pipeline
 from ledger.ingest.estimate import Estimate, estimate
 from ledger.ingest.following.configured_bucket import is_paid
-from ledger.ingest.prefetch.processes import readers_for
+from ledger.ingest.stages.reader_processes import readers_for
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from ledger.ingest.verify.ranges import time_of
+from ledger.ingest.named_ranges import time_of
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import Pace, time_left

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest import filters
+from ledger.ingest.named_ranges import in_range, time_of
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.ingest.verify.ranges import in_range, time_of
-from ledger.ingest.verify.verification import Checked, Verification
+from ledger.ingest.verification import Checked, Verification
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from mirror.core import config

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ledger.ingest.balances.start import Start
 from ledger.ingest.loader_lock import loader_lock
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.prefetch.processes import Readers
 from ledger.ingest.reporting import Reporting
+from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from django.db import DatabaseError, connection
 
+from ledger.ingest import IngestError
 from ledger.ingest.balances.start import Start
-from ledger.ingest.errors import IngestError
 from ledger.ingest.estimate import Estimate, estimate_bucket
 from ledger.ingest.following.configured_bucket import names_public_bucket, open_download
 from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 import psycopg
 from django.db import connection
 
+from ledger.ingest import IngestError
 from ledger.ingest.balances.reconciliation import (
     Comparison,
     NotComparable,
@@ -17,7 +18,6 @@ from ledger.ingest.balances.reconciliation import (
     compare_newest,
     is_comparable,
 )
-from ledger.ingest.errors import IngestError
 from ledger.ingest.following.configured_bucket import open_balance_download
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError

@@ -24,8 +24,7 @@ from django.conf import settings
 from django.db import Error, connections
 
 from ledger.archive.originals import ArchiveSelection
-from ledger.ingest import stored_network
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError, stored_network
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import stream_settings
 from mirror.core import config

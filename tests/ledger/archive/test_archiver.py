@@ -19,7 +19,7 @@ from ledger.archive.store import MARKER, FolderArchive, WrongArchive, open_archi
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.configured_bucket import open_download
 from ledger.ingest.pipeline import LoadOptions, Pipeline
-from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.block_names import in_bucket

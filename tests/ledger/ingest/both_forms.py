@@ -11,7 +11,7 @@ from django.apps import apps
 from django.db import connection
 
 from ledger.ingest.pipeline import Pipeline, Progress
-from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractFunctionResult

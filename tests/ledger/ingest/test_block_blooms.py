@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.verify.verification import Verification
+from ledger.ingest.verification import Verification
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import log_bloom
 from mirror.core.values.entity_id import long_zero

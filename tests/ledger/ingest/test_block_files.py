@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block_names import parse

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.models import CryptoTransfer, Entity
 from ledger.stream import record_names

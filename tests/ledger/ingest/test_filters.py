@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest import filters
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError, filters
 from ledger.ingest.filters import InvalidFilter, Selection
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import ContractFunctionResult, NodeAddressBook

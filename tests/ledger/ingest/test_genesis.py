@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.verify.verification import Finding, Verification
+from ledger.ingest.verification import Finding, Verification
 from ledger.stream.block.block_file import read_block_file
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, connections
 
-from ledger.ingest import loader_lock
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError, loader_lock
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from ledger.ingest import loader_lock
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError, loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Problem, Reporting
 from ledger.stream.errors import StreamFileError

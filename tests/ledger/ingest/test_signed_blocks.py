@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.ingest.trusted_nodes import KNOWN_NETWORKS, Quorums
-from ledger.ingest.verify.verification import Finding, Verification
+from ledger.ingest.verification import Finding, Verification
 from ledger.stream import ledger_identity
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.ledger_identity import FIRST_LEDGER

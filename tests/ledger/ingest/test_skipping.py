@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.filters import InvalidFilter
 from ledger.ingest.rows import registry
 from mirror.core.values import timestamp

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.ingest.verify.verification import Finding, Verification
+from ledger.ingest.verification import Finding, Verification
 from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files

@@ -2,7 +2,7 @@
 with or without the same parts; and transaction ids.
 
 The configured shard and realm stand for parts that are left out. A plain number is always a num, never an
-encoded id. Nothing here asks the database; ledger.api.names.accounts does.
+encoded id. Nothing here asks the database; ledger.api.account_names does.
 """
 
 import re

@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from ledger.ingest.lookup.entities import EntityLookup
-from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.entities import EntityLookup
+from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.persist import Persist
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from ledger.ingest.verify.ranges import InvalidRange
+from ledger.ingest.named_ranges import InvalidRange
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.past.replay.lives import lived
 from web3sim.state import cache

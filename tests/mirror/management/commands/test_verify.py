@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from ledger.ingest.named_ranges import InvalidRange
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.verify.ranges import InvalidRange
 from ledger.stream.source.local import find_record_files
 from tests.ledger.compose import Stream
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from contracts.handlers.synthetic import TRANSFER
-from ledger.ingest.verify.verification import Verification
+from ledger.ingest.verification import Verification
 from ledger.stream.source.local import find_record_files
 from mirror.core.db.backfill import IndexBuild
 from mirror.core.values import log_bloom

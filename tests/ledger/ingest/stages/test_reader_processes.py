@@ -13,9 +13,9 @@ import pytest
 from django.conf import settings as django_settings
 from pytest_django import DjangoDbBlocker
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from ledger.ingest.named_ranges import InvalidRange, in_range, time_of
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.ingest.verify.ranges import InvalidRange, in_range, time_of
-from ledger.ingest.verify.verification import Checked, Verification
+from ledger.ingest.verification import Checked, Verification
 from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
 from mirror.core.values import timestamp

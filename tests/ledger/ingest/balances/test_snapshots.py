@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.computed.balance_snapshots import snapshot_name
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
+from ledger.ingest.balances.snapshots import snapshot_name
 from mirror.demo.streams.record_files import Block
 from tests.ledger.compose import DAY, Stream, num, receipt
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored

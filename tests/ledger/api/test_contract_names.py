@@ -1,6 +1,6 @@
 import pytest
 
-from ledger.api.names.contracts import ContractAddress, find_contract, find_contracts, read_contract
+from ledger.api.contract_names import ContractAddress, find_contract, find_contracts, read_contract
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import InternalError, InvalidEntityId, InvalidParameter
 from mirror.core.rest.parameters.entity_ids import NotAnEntityId

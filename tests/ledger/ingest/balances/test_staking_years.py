@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 from django.db import connection
 
-from ledger.ingest.computed import staking_rewards
-from ledger.ingest.computed.staking_rewards import compute_rewards
+from ledger.ingest.balances import staking_rewards
+from ledger.ingest.balances.staking_rewards import compute_rewards
 from tests.build import insert, time_range
 from tests.upgrading import upgrade
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 
 from django.db import connections
 
-from ledger.ingest.prefetch.reading import PrefetchedFile, PrefetchRequest, Reader
 from ledger.ingest.rows.registry import load_handlers
+from ledger.ingest.stages.prefetching import PrefetchedFile, PrefetchRequest, Reader
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.metrics import files

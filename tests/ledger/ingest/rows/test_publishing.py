@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from ledger.ingest.pipeline import Pipeline
-from ledger.ingest.prefetch.processes import Readers
+from ledger.ingest.stages.reader_processes import Readers
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.values.hapi.messages import TransactionID

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.api.names.accounts import SPRING_ACCOUNT, account_id, spring_account_id
+from ledger.api.account_names import SPRING_ACCOUNT, account_id, spring_account_id
 from mirror.core.rest.answers.errors import Failure, InternalError, InvalidEntityId
 from mirror.core.rest.parameters.entity_ids import (
     Alias,

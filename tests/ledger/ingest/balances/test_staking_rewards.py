@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ledger.ingest.computed.staking_rewards import compute_rewards
+from ledger.ingest.balances.staking_rewards import compute_rewards
 from mirror.core.processes import signals
 from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
 from mirror.demo.streams.record_files import Block

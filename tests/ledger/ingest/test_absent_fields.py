@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.source.local import find_record_files
 from tests.ledger.ingest.load import settings, stored

@@ -10,15 +10,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ledger.ingest.errors import IngestError
+from ledger.ingest import IngestError
+from ledger.ingest.comparison import differences
 from ledger.ingest.hash_chain import Position, block_number
-from ledger.ingest.lookup.entities import EntityLookup
-from ledger.ingest.lookup.file_contents import FileContents
 from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.entities import EntityLookup
+from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trusted_nodes import Quorums
-from ledger.ingest.verify.comparison import differences
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.quorum import NoAddressBook

@@ -13,15 +13,15 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from ledger.archive.originals import ArchiveSelection, Original
-from ledger.ingest.lookup.file_contents import Chunk
-from ledger.ingest.prefetch.deferred_lookups import (
+from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.deferred_lookups import (
     MAX_CACHED_ENTITIES,
     LookupKey,
     PrefetchedEntities,
     PrefetchedEvmAddresses,
     PrefetchedFileContents,
 )
-from ledger.ingest.rows.batch import Batch
+from ledger.ingest.rows.file_contents import Chunk
 from ledger.ingest.rows.file_rows import FileRows
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trusted_nodes import changes_nodes
