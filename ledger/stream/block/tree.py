@@ -220,9 +220,3 @@ def climb(node: bytes, path: Iterable[Sibling]) -> bytes:
         else:
             node = sha384(_NODE + node + sibling.hash)
     return node
-
-
-def steps_above(field: str) -> list[bool | None]:
-    """Return the steps from the root of a kind's list to the root hash: left, or with None single."""
-    position = _FOOTER_HASHES + _SECTIONS[field]
-    return [*(bool(position >> level & 1) for level in range(3)), None, True]

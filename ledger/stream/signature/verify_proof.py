@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -53,19 +53,29 @@ def fields(data: bytes) -> Iterator[tuple[int, Any]]:
         require(kind in (1, 2, 5), "a message has a field of an unknown kind")
         length = varint() if kind == 2 else {1: 8, 5: 4}[kind]
         require(at + length <= len(data), "a message ends too early")
-        yield number, data[at : at + length]
+        part = data[at : at + length]
+        yield number, part if kind == 2 else int.from_bytes(part, "little")
         at += length
 
 
 def field(data: bytes, *path: int, default: Any = b"") -> Any:
     """Return the value at a path of field numbers: the last one, as Protobuf has it."""
-    for place, number in enumerate(path):
-        found = [value for each, value in fields(data) if each == number]
+    value: Any = data
+    for place, number in enumerate(path, 1):
+        found = [each for each_number, each in fields(value) if each_number == number]
         if not found:
             return default
-        data = found[-1]
-        require(place == len(path) - 1 or isinstance(data, bytes), "a field is no message")
-    return data
+        value = found[-1]
+        is_number = place == len(path) and isinstance(default, int)
+        require(isinstance(value, int if is_number else bytes), "a field has a value of another type")
+    return value
+
+
+def repeated(data: bytes, number: int) -> list[bytes]:
+    """Return all messages in a field."""
+    values = [value for each, value in fields(data) if each == number]
+    require(all(isinstance(value, bytes) for value in values), "a field has a value of another type")
+    return values
 
 
 def time_of(data: bytes) -> tuple[int, int]:
@@ -76,7 +86,13 @@ def time_of(data: bytes) -> tuple[int, int]:
 # BlockItem: field numbers, and the section of the block in which items of the kind are.
 HEADER, SIGNED, RESULT, OUTPUT, CHANGES = 1, 4, 5, 6, 7
 SINGLES = {"block_header": HEADER, "signed_transaction": SIGNED, "transaction_result": RESULT}
-SECTIONS, ABOVE = {HEADER: 2, SIGNED: 1, RESULT: 2, OUTPUT: 2, CHANGES: 3}, 5
+LISTS = {"transaction_output": OUTPUT, "state_changes": CHANGES}
+SECTIONS = {HEADER: 2, SIGNED: 1, RESULT: 2, OUTPUT: 2, CHANGES: 3}
+FOOTER = (
+    "previous_block_root_hash", "root_hash_of_all_block_hashes_tree", "start_of_block_state_root_hash"
+)  # fmt: skip
+# The steps from a section to the root hash, and the most that a path has.
+ABOVE, MAX_STEPS = 5, 64
 
 
 def sha384(data: bytes) -> bytes:
@@ -93,44 +109,74 @@ def node(left: bytes, right: bytes) -> bytes:
 
 def climb(digest: bytes, path: list[tuple[bytes, bool]]) -> bytes:
     for sibling, is_left in path:
-        require(len(sibling) == 48 or not (sibling or is_left), "a step of a path is none")
+        is_step = len(sibling) == 48 or not (sibling or is_left)
+        require(is_step, f"a hash in a path has {len(sibling)} bytes")
         pair = sibling + digest if is_left else digest + sibling
         digest = sha384(b"\2" + pair if sibling else b"\1" + digest)
     return digest
 
 
 def path_of(item: Any) -> list[tuple[bytes, bool]]:
-    return [(b64decode(step["hash"], validate=True), step["is_left"]) for step in item["path"]]
+    return [(step["hash"], step["is_left"]) for step in item["path"]]
 
 
-def check_path(kind: int, item: dict[str, Any], block: dict[str, Any], root: bytes) -> None:
+def is_of_kind(item: bytes, *kinds: int) -> bool:
+    """Return whether a BlockItem has one field alone, of these kinds."""
+    found = list(fields(item))
+    return len(found) == 1 and found[0][0] in kinds and isinstance(found[0][1], bytes)
+
+
+def check_paths(document: Any) -> bytes:
+    """Require that all items are in the block that is stated, and return its root hash."""
+    block, items = document["block"], document["items"]
+    header = items["block_header"]
+    root = climb(leaf(header["item"]), path_of(header))
+    for name, kind in SINGLES.items():
+        check_path(kind, name, items[name], block, root)
+    for name, kind in LISTS.items():
+        for item in items[name]:
+            check_path(kind, name, item, block, root)
+    stated = block["hash"] == f"0x{root.hex()}"
+    require(stated, f"they lead to the root hash 0x{root.hex()}, not to the block's")
+    return root
+
+
+def check_path(kind: int, name: str, item: Any, block: Any, root: bytes) -> None:
     """Require that an item's path goes through the section of its kind, past the footer and the time."""
-    data, path = b64decode(item["item"]), path_of(item)
-    require([number for number, _ in fields(data)] == [kind], "an item is of another kind than it is called")
+    data, path = item["item"], path_of(item)
+    require(is_of_kind(data, kind), f"what is called {name} is none")
     place = 3 + SECTIONS[kind]
     wanted = [*((True, bool(place >> level & 1)) for level in range(3)), (False, False), (True, True)]
-    require(len(path) >= ABOVE and all(sibling for sibling, _ in path[:-ABOVE]), "a path is too short")
     last = path[-ABOVE:]
     goes_there = [(bool(sibling), is_left) for sibling, is_left in last] == wanted
-    is_beside_time = last[4][0] == leaf(b64decode(block["timestamp"]))
-    require(goes_there and is_beside_time, "a path does not go where items of its kind are")
-    footer = [b64decode(block["footer"][name]) for name in (
-        "previous_block_root_hash", "root_hash_of_all_block_hashes_tree", "start_of_block_state_root_hash"
-    )]  # fmt: skip
-    headers = b64decode(block["consensus_headers_root_hash"])
-    require([len(each) for each in (*footer, headers)] == [48] * 4, "a hash of the footer has not 48 bytes")
-    require(last[2][0] == node(node(*footer[:2]), node(footer[2], headers)), "a path passes another footer")
-    require(climb(leaf(data), path) == root, "a path leads to another block")
+    goes_there = goes_there and all(sibling for sibling, _ in path[:-ABOVE]) and len(path) <= MAX_STEPS
+    require(goes_there, f"that of the {name} does not go where such items are in a block")
+    footer = [*(block["footer"][each] for each in FOOTER), block["consensus_headers_root_hash"]]
+    require([len(each) for each in footer] == [48] * 4, "a hash of the footer has not 48 bytes")
+    is_footer = last[2][0] == node(node(*footer[:2]), node(*footer[2:]))
+    require(is_footer, f"that of the {name} does not pass the hashes of the block's footer")
+    is_beside_time = last[4][0] == leaf(block["timestamp"])
+    require(is_beside_time, f"that of the {name} does not end beside the block's time")
+    require(climb(leaf(data), path) == root, f"that of the {name} leads to another block")
 
 
-def complete_roots(leaves: list[bytes]) -> list[bytes]:
-    """Return the roots of the complete trees of some leaves, the largest first."""
-    roots: list[bytes] = []
-    for number, digest in enumerate(leaves, 1):
-        while number & 1 == 0:
-            digest, number = node(roots.pop(), digest), number >> 1
+def check_header(header: bytes, block: Any) -> None:
+    version = tuple(field(header, HEADER, 1, each, default=0) for each in (1, 2))
+    is_newer = version >= (0, 71)
+    require(is_newer, "its tree is of the kind before HAPI 0.71, in which hashes may pass for items")
+    require(field(header, HEADER, 4) == block["timestamp"], "its time is not the one in its header")
+    number = field(header, HEADER, 3, default=0)
+    require(number == block["number"], f"its header says that it is block {number}, not {block['number']}")
+
+
+def extend(roots: list[bytes], count: int, leaves: Iterable[bytes]) -> int:
+    """Add leaves to the roots of the complete trees of the leaves before, the largest first."""
+    for digest in leaves:
+        count += 1
+        for _ in range((count & -count).bit_length() - 1):
+            digest = node(roots.pop(), digest)
         roots.append(digest)
-    return roots
+    return count
 
 
 # WHICH RESULT IS WHOSE: as many transactions as results are before the two.
@@ -147,17 +193,28 @@ def kind_of(body: bytes) -> int:
     return kinds[-1] if kinds and DATA.issuperset(kinds) else 0
 
 
-def check_order(items: dict[str, Any], before: dict[str, list[str]]) -> None:
-    header, signed, result = (b64decode(items[name]["item"]) for name in SINGLES)
-    earlier, outputs = (list(map(b64decode, before[name])) for name in ("signed_transaction", "outputs"))
-    require(all([number for number, _ in fields(each)] == [SIGNED] for each in earlier), "before is wrong")
-    kinds = ([number for number, _ in fields(each)] for each in outputs)
-    require(all(kind in ([RESULT], [OUTPUT]) for kind in kinds), "before holds other items than results")
-    for name, leaves in (("signed_transaction", earlier), ("transaction_result", [header, *outputs])):
-        path = path_of(items[name])[:-ABOVE]
-        left = [sibling for sibling, is_left in reversed(path) if is_left]
-        require(left == complete_roots(list(map(leaf, leaves))), f"before is not what is before the {name}")
-    check_numbers([*earlier, signed], outputs, result)
+def check_order(items: Any, before: Any) -> None:
+    """Require that these are all items before, and that they tell whose result it is."""
+    earlier, outputs = before["signed_transaction"], before["outputs"]
+    is_known = all(is_of_kind(each, SIGNED) for each in earlier)
+    is_known = is_known and all(is_of_kind(each, RESULT, OUTPUT) for each in outputs)
+    require(is_known, "before holds other items than transactions and their results")
+    header, signed, result = (items[name] for name in SINGLES)
+    check_positions({"signed_transaction": [signed]}, earlier)
+    own = {"transaction_result": [result], "transaction_output": items["transaction_output"]}
+    check_positions(own, [header["item"], *outputs])
+    check_numbers([*earlier, signed["item"]], outputs, result["item"])
+
+
+def check_positions(items: dict[str, list[Any]], before: list[bytes]) -> None:
+    """Require that items follow each other, and that these are all before the first in their section."""
+    roots: list[bytes] = []
+    count = extend(roots, 0, map(leaf, before))
+    for name, each in items.items():
+        for item in each:
+            left = [sibling for sibling, is_left in reversed(path_of(item)[:-ABOVE]) if is_left]
+            require(left == roots, f"the items given are not those before the {name}")
+            count = extend(roots, count, [leaf(item["item"])])
 
 
 def check_numbers(signed: list[bytes], outputs: list[bytes], result: bytes) -> None:
@@ -182,21 +239,28 @@ def check_numbers(signed: list[bytes], outputs: list[bytes], result: bytes) -> N
         count += 1
     parent = field(result, RESULT, 3, default=None)
     is_inner = parent is not None and time_of(parent) in times
-    require(count == len(bodies) - 1 and not is_inner, "the items before do not tell which result is its own")
+    is_told = count == len(bodies) - 1 and not is_inner
+    require(is_told, "the items before do not tell which result is this transaction's")
 
 
 # THE SIGNATURE OF THE BLOCK, or of a later one.
+NO_PATH = (1 << 32) - 1  # What the last path has as the next one.
+
+
 def signed_root(proof: bytes, number: int, root: bytes) -> tuple[bytes, bytes]:
     """Return the root hash that is signed, and the threshold signature."""
-    require(field(proof, 1, default=0) == number, "the block's proof is one of another block")
+    stated = field(proof, 1, default=0)
+    require(stated == number, f"the block's proof is one of block {stated}")
     if own := field(proof, 2, 1):
         return root, own
     state = field(proof, 3)
-    paths = [value for each, value in fields(state) if each == 1]
-    require(len(paths) == 3 and field(paths[1], 3) == root, "the way to the later block begins elsewhere")
-    require(all(field(each, 2, default=0) == 2 for each in paths[:2]), "the paths do not meet")
-    steps = [value for each, value in fields(paths[1]) if each == 1]
-    way = [(field(step, 2), bool(field(step, 1, default=0))) for step in steps]
+    require(state, "the block's proof has no threshold signature")
+    paths = repeated(state, 1)
+    own_root = field(paths[1], 3) if len(paths) == 3 else b""
+    require(own_root == root, f"its proof is one of another block: not of the root hash {root.hex()}")
+    meet = [list(fields(paths[2])), *(field(each, 2, default=0) for each in paths[:2])]
+    require(meet == [[(2, NO_PATH)], 2, 2], "the paths of its proof do not meet")
+    way = [(field(step, 2), bool(field(step, 1, default=0))) for step in repeated(paths[1], 1)]
     # Five steps for each block on the way: the fourth is single, the fifth has the time on the left.
     form = [(at % 5 != 3, at % 5 == 4) for at in range(len(way))]
     time, is_way = field(paths[0], 6), form == [(bool(sibling), left) for sibling, left in way]
@@ -467,34 +531,40 @@ def schnorr_challenge(public: Point, commitment: Point, message: bytes) -> int:
 
 
 # ALL OF IT
-def verify(document: dict[str, Any], publication: bytes) -> str:
+def decoded(value: Any, name: str = "") -> Any:
+    """Return a document with bytes for its base64."""
+    if isinstance(value, dict):
+        return {key: decoded(each, "step" if "is_left" in value else key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [decoded(each, name) for each in value]
+    is_text = not isinstance(value, str) or name in ("transaction_id", "consensus_timestamp", "hash")
+    return value if is_text else b64decode(value, validate=True)
+
+
+def verify(document: Any, publication: bytes) -> str:
     """Return what is proved, in words. Errors: Rejected."""
+    document = decoded(document)
     require(document["version"] == 7 and document["batch_position"] is None, "this kind is not covered")
     require(document["before"], "without the items before, a result is not proved")
     block, items = document["block"], document["items"]
-    header, signed, result = (b64decode(items[name]["item"]) for name in SINGLES)
-    root = bytes.fromhex(block["hash"].removeprefix("0x"))
-    for name, kind in SINGLES.items():
-        check_path(kind, items[name], block, root)
-    for kind, name in ((OUTPUT, "transaction_output"), (CHANGES, "state_changes")):
-        for item in items[name]:
-            check_path(kind, item, block, root)
-    version = tuple(field(header, HEADER, 1, each, default=0) for each in (1, 2))
-    require(version >= (0, 71), "its tree is of the kind in which hashes may pass for items")
-    require(field(header, HEADER, 4) == b64decode(block["timestamp"]), "its time is not that of its header")
-    require(field(header, HEADER, 3, default=0) == block["number"], "its number is not that of its header")
+    root = check_paths(document)
+    header, signed, result = (items[name]["item"] for name in SINGLES)
+    check_header(header, block)
     check_order(items, document["before"])
-    stated = field(field(signed, SIGNED, 1), 1)
+    stated, time = field(field(signed, SIGNED, 1), 1), time_of(field(result, RESULT, 2))
+    for change in items["state_changes"]:
+        is_of_time = time_of(field(change["item"], CHANGES, 1)) == time
+        require(is_of_time, "a change of the state in the document is of another time")
     account = [field(stated, 2, each, default=0) for each in (1, 2, 3)]
-    at = "{}.{:09}".format(*time_of(field(result, RESULT, 2)))
+    at = "{}.{:09}".format(*time)
     name = "{}.{}.{}-{}-{:09}".format(*account, *time_of(field(stated, 1)))
     found = name, field(stated, 4, default=0), field(result, RESULT, 5, default=None) is not None, at
     wanted = tuple(document[each] for each in ("transaction_id", "nonce", "scheduled", "consensus_timestamp"))
     require(found == wanted, "the transaction is not the one that the document states")
-    message, signature = signed_root(b64decode(block["proof"]), block["number"], root)
+    message, signature = signed_root(block["proof"], block["number"], root)
     require(len(signature) == KEY + SIGNATURE + SCHNORR, "its key is not proved by Schnorr: not covered")
     ledger_id, key = field(publication, 1), signature[:KEY]
-    nodes = [value for number, value in fields(publication) if number == 3]
+    nodes = repeated(publication, 3)
     book = [(field(each, 1, default=0), field(each, 2, default=0), field(each, 3)) for each in nodes]
     check_schnorr(book, ledger_id, key, signature[KEY + SIGNATURE :])
     others, equations = equations_of(key_parts(key), message, signature[KEY:-SCHNORR])

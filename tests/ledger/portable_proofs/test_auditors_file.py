@@ -69,6 +69,14 @@ def test_what_the_project_refuses_the_file_refuses(documents: Any, part: str) ->
             verify_proof.verify(wrong, PUBLICATION)
 
 
+def test_outputs_have_to_follow_the_result() -> None:
+    document = own()[3]
+    document["items"]["transaction_output"] *= 2
+
+    with pytest.raises(Rejected, match="not those before the transaction_output"):
+        verify_proof.verify(document, PUBLICATION)
+
+
 def test_the_file_runs_alone_with_one_library(tmp_path: Path) -> None:
     proof, publication = tmp_path / "proof.json", tmp_path / "publication.bin"
     document = own()[3]

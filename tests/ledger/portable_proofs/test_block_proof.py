@@ -17,9 +17,9 @@ from ledger.portable_proofs.proved_items import kind_of
 from ledger.portable_proofs.strict_json import NotProved, read
 from ledger.portable_proofs.verdict import Trusted, Verdict
 from ledger.stream.block.block_items import read_items
-from ledger.stream.block.tree import Section, paths
+from ledger.stream.block.tree import paths
 from ledger.stream.errors import StreamFileError
-from ledger.stream.signature import threshold
+from ledger.stream.signature import threshold, verify_proof
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block, BlockItem, SignedTransaction, TransactionBody
 from mirror.core.values.hashes import sha384
@@ -132,7 +132,7 @@ def test_after_what_nodes_send_for_themselves_the_result_is_not_proved():
     assert verdict(document).unproved
     before = [b64encode(Block.FromString(block.content).items[3].SerializeToString()).decode()]
     document["before"] = {"signed_transaction": before, "outputs": []}
-    with pytest.raises(NotProved, match="do not tell which result is this transaction's"):
+    with pytest.raises(NotProved, match="a transaction before may be without a result"):
         verdict(document)
 
 
@@ -223,11 +223,11 @@ def test_items_before_are_hashed_once_however_many_outputs_follow(monkeypatch):
     document = proof_of(stream.block(), at)
     hashed = []
 
-    def extend(section, leaves, extend=Section.extend):
+    def extend(roots, count, leaves, extend=verify_proof.extend):
         hashed.extend(leaves := list(leaves))
-        extend(section, leaves)
+        return extend(roots, count, leaves)
 
-    monkeypatch.setattr(Section, "extend", extend)
+    monkeypatch.setattr(verify_proof, "extend", extend)
 
     assert not verdict(document).unproved
     # Transactions; then the header, results and outputs.
@@ -334,13 +334,13 @@ def drop(*keys: Any) -> Callable[[dict[str, Any]], None]:
         (set_at("batch_position", to=1 << 70), "batch_position is no whole number of 63 bits"),
         (set_at("block", "number", to=8), "its header says that it is block 7, not 8"),
         (set_at("block", "hash", to="0x00"), "not to the block's"),
-        (set_at("block", "timestamp", to="CAE="), "does not end beside the block's time"),
+        (set_at("block", "timestamp", to="CAE="), "The block: its time is not the one in its header"),
         (
             set_at("block", "footer", "previous_block_root_hash", to=b64encode(b"\1" * 48).decode()),
             "does not pass the hashes of the block's footer",
         ),
         (set_at("items", "transaction_result", "path", 0, "is_left", to=True), "leads to another block"),
-        (set_at("items", "transaction_result", "path", -2, "is_left", to=True), "has 0 bytes"),
+        (set_at("items", "transaction_result", "path", -2, "is_left", to=True), "does not go where"),
         (drop("items", "transaction_result", "path", -1), "does not go where such items are"),
         (drop("items", "transaction_result", "path", 0), "leads to another block"),
         (drop("before", "signed_transaction", 0), "not those before the signed_transaction"),
