@@ -67,7 +67,7 @@ class StoredNetwork(models.Model):  # noqa: DJ008
 
 
 class LoadedRange(models.Model):  # noqa: DJ008
-    """Files that were loaded one after another, by one rule: written by `ledger.ingest.loaded_ranges`.
+    """Files that were loaded one after another, by one rule: written by `ledger.ingest.coverage`.
 
     A range ends where the chain of hashes breaks, and where files are loaded by other filters or without
     signatures. What lies in no range is not loaded. A node of an older release has left rows without ranges;

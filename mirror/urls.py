@@ -3,6 +3,7 @@ from django.urls.resolvers import RoutePattern
 from django.views.generic import RedirectView
 
 from contracts.api import actions, contracts, hooks, logs, results, state
+from ledger import loaded_ranges
 from ledger.api import (
     accounts,
     allowances,
@@ -16,6 +17,7 @@ from ledger.api import (
     transactions,
 )
 from ledger.api.account_names import SPRING_ACCOUNT
+from mirror.core.rest.answers.views import LOADED_BLOCKS
 from mirror.core.rest.routes import Routes, route, spring_unknown_route, unknown_route
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics
@@ -26,6 +28,8 @@ from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
 from tokens.api import balances as token_balances
 from web3sim.api import call, opcodes
+
+LOADED_BLOCKS[:] = [loaded_ranges.header]
 
 ROUTES = Routes(
     [

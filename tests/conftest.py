@@ -27,9 +27,9 @@ from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from ledger import loaded_ranges
 from ledger.queries import chain_ids, fee_schedules
 from mirror.core import config
-from mirror.core.db import loaded_ranges
 from mirror.core.db.backend.base import DatabaseWrapper
 from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server

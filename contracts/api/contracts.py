@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from contracts.queries import contracts as queries
+from ledger.api import not_loaded
 from ledger.api.contract_names import (
     CONTRACT,
     ContractAddress,
@@ -22,7 +23,6 @@ from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.versions_at import VersionRange
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.db.sql.bounds import Bounds
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView

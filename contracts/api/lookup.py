@@ -4,9 +4,9 @@ import re
 
 from contracts.queries import searches
 from contracts.queries.searches import Search
+from ledger.api import not_loaded
 from ledger.queries.timestamp_ranges import nanoseconds
 from mirror.core.db.reading.sql import MAX_INT64
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.parameters.entity_ids import read_transaction_id
 

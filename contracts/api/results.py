@@ -26,13 +26,13 @@ from contracts.api.result_json import (
 from contracts.queries import results as queries
 from contracts.queries.results import Selection
 from contracts.queries.searches import Search, by_time
+from ledger.api import not_loaded
 from ledger.api.account_names import only
 from ledger.api.contract_names import OfContract, find_contract
 from ledger.queries.entities import ids_of_evm_addresses
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.queries import entities
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
 from mirror.core.rest.answers.views import JsonObject, ReadView, SpringReadView
 from mirror.core.rest.parameters import classic, spring

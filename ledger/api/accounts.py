@@ -10,6 +10,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.api.account_names import AccountView
 from ledger.api.transactions import (
     TransactionJson,
@@ -27,7 +28,6 @@ from mirror.core.config.clock import now_ns
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView

@@ -9,8 +9,8 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.queries import blocks as queries
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView

@@ -9,11 +9,11 @@ from typing import Any, NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.models.transaction import SIGNATURE_TYPES
 from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
 from mirror.core.config.clock import now_ns
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.portable_proofs.documents import BlockProofJson, StateProofJson
 from ledger.state_proofs import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import Failure, NotFound
 from mirror.core.rest.answers.views import ReadView, UnknownRoute
 from mirror.core.rest.parameters import classic

@@ -9,8 +9,8 @@ from typing import Any, TypedDict
 
 from google.protobuf.message import DecodeError
 
+from ledger.api import not_loaded
 from mirror.core.db.reading.sql import fetch_one
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import SpringReadView

@@ -14,6 +14,7 @@ from typing import NotRequired, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.api.account_names import NamedAccount, found_accounts
 from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
@@ -26,7 +27,6 @@ from mirror.core.db.partitions.reading import is_partitioned
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.db.sql.bounds import Bounds
 from mirror.core.db.sql.query import Query
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TypeVar
 
+from ledger import loaded_ranges
 from ledger.archive import location
 from ledger.archive.store import ArchiveStore
 from ledger.stream import block_names, record_names
 from ledger.stream.block.block_file import read_block_time
 from ledger.stream.errors import StreamFileError
 from mirror.core import config, logs
-from mirror.core.db import loaded_ranges, statements
+from mirror.core.db import statements
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger(__name__)

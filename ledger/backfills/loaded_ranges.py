@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from ledger.ingest import loaded_ranges
+from ledger.ingest import coverage
+from ledger.ingest.coverage import Range, RestsOn
 from ledger.ingest.hash_chain import NO_HASH
-from ledger.ingest.loaded_ranges import Range, RestsOn
 from mirror.core.db import statements
 from mirror.core.db.backfill import Backfill, KeyRange
 
@@ -67,7 +67,7 @@ def add_ranges(keys: KeyRange) -> int:
             runs.append([file])
     ranges = [_joined(run, _range(run)) for run in runs]
     with connection.cursor() as cursor:
-        loaded_ranges.write(cursor, ranges)
+        coverage.write(cursor, ranges)
     return len(files)
 
 

@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from ledger.ingest import IngestError
+from ledger.ingest.coverage import Range
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.loaded_ranges import Range
 from ledger.ingest.loader_lock import loader_lock, require_lock
 from ledger.ingest.rows.deferred_lookups import DirtyKeys
 from ledger.ingest.stages.build import BuildStage, FileBatch

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ledger import loaded_ranges
 from ledger.ingest import IngestError
 from ledger.ingest.comparison import differences
 from ledger.ingest.hash_chain import Position, block_number
@@ -23,7 +24,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core.db import loaded_ranges, statements
+from mirror.core.db import statements
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import MAX, iso_text
 

@@ -8,8 +8,8 @@ import struct
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TypedDict
 
+from ledger.api import not_loaded
 from mirror.core.db.reading.sql import fetch_one
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring

@@ -9,8 +9,8 @@ from typing import Annotated, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from mirror.core.db.reading.sql import MAX_INT64
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.response import ApiResponse, PlainTextRenderer
 from mirror.core.rest.answers.views import SpringReadView

@@ -9,8 +9,8 @@ from typing import Any, TypedDict
 
 from rest_framework.response import Response
 
+from ledger.api import not_loaded
 from ledger.api.token_names import OfToken
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import InvalidParameter
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters

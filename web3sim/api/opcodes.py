@@ -18,11 +18,11 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.api.lookup import search_of
 from contracts.queries import synthetic
+from ledger.api import not_loaded
 from mirror.core import config
 from mirror.core.db.availability import outage
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.metrics import simulation
-from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import InvalidValue

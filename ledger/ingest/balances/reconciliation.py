@@ -12,13 +12,14 @@ from enum import IntEnum
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from ledger import loaded_ranges
 from ledger.ingest.balances.snapshots import TREASURY_NUM
 from ledger.ingest.balances.start import offset_of, stage
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import TOTAL_TINYBARS, BalanceFile
 from ledger.stream.source.balance_files import BalanceDownload, PublishedBalances
 from mirror.core import config
-from mirror.core.db import loaded_ranges, statements
+from mirror.core.db import statements
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from mirror.models import LoadedRange

@@ -11,8 +11,8 @@ from ledger import models
 from ledger.archive.originals import ArchiveSelection
 from ledger.ingest import IngestError
 from ledger.ingest.balances.snapshots import Snapshots
+from ledger.ingest.coverage import Coverage, Range
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.loaded_ranges import Coverage, Range
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.deferred_lookups import DirtyKeys, OrderedEntities, OrderedFileContents
 from ledger.ingest.rows.entities import EntityLookup

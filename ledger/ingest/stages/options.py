@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ledger.ingest.balances.start import Start
+from ledger.ingest.coverage import Range
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.loaded_ranges import Range
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import connection, transaction
 
-from ledger.ingest import loaded_ranges, stored_network
+from ledger.ingest import coverage, stored_network
 from ledger.ingest.rows.registry import START
 from ledger.ingest.stages.build import FileBatch, LoadedFile
 from mirror.core import logs
@@ -61,7 +61,7 @@ def _write(batch: FileBatch) -> None:
         ingest.stage("copy"),
     ):
         batch.rows.write(cursor)
-        loaded_ranges.write(cursor, batch.ranges.values())
+        coverage.write(cursor, batch.ranges.values())
         if batch.archive:
             # Not before COPY: small files are archived in the time that this takes.
             batch.archive.wait()

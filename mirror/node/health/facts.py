@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from mirror.core.db.loaded_ranges import UNKNOWN, Loaded
+from ledger.loaded_ranges import UNKNOWN, Loaded
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState

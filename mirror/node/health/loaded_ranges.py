@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
+from ledger.loaded_ranges import Interval, Loaded, gap_text
 from mirror.core.values import timestamp
 from mirror.core.values.timestamp import iso_text
 from mirror.models import LoadedRange

@@ -8,11 +8,12 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from ledger import loaded_ranges
 from ledger.archive.location import archived_kinds
 from ledger.stream.source.incidents import WINDOW_SECONDS
 from mirror.core import config
 from mirror.core.config import clock
-from mirror.core.db import loaded_ranges, statements
+from mirror.core.db import statements
 from mirror.core.values import timestamp
 from mirror.core.values.hapi import transaction_types
 from mirror.core.values.human_readable import duration

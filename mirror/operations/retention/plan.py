@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ledger import loaded_ranges
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting, Setting
-from mirror.core.db import loaded_ranges
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.values.human_readable import duration

@@ -11,7 +11,7 @@ from typing import Any
 from django.apps import apps
 from django.db.models import Model
 
-from mirror.core.db.loaded_ranges import SNAPSHOT_ENTITIES
+from ledger.loaded_ranges import SNAPSHOT_ENTITIES
 from mirror.core.db.schema import fields
 from mirror.core.values import entity_id
 from mirror.operations.backup.chunks import Chunk

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from django.db import connection
 from psycopg.errors import ReadOnlySqlTransaction
 
+from ledger import loaded_ranges
 from mirror.core import logs
 from mirror.core.config import clock
-from mirror.core.db import loaded_ranges
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import files, http, ingest

@@ -9,7 +9,7 @@ from ledger.ingest.pipeline import Pipeline
 from mirror.core.db.backfill import KeyRange
 from mirror.models import LoadedRange
 from tests.build import START, Build
-from tests.ledger.ingest.test_loaded_ranges import stream
+from tests.ledger.ingest.test_coverage import stream
 from tests.upgrading import ALL_TIME, put_ahead, upgrade
 
 

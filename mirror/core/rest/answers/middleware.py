@@ -17,11 +17,10 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
 from mirror.core import config
-from mirror.core.db import loaded_ranges
 from mirror.core.metrics import http
 from mirror.core.rest import users
 from mirror.core.rest.answers import compression, errors
-from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.answers.views import LOADED_HEADER, SpringReadView
 from mirror.core.rest.cache import responses
 from mirror.core.rest.cache.responses import CachedResponse
 from mirror.core.rest.users import WrongCredentials
@@ -37,7 +36,7 @@ _UNCHANGED = (
     *("link", "mirror-loaded", "warning"),
 )
 # Headers that scripts of other sites may read, besides those that browsers allow anyway.
-_EXPOSED = (loaded_ranges.HEADER, "Warning")
+_EXPOSED = (LOADED_HEADER, "Warning")
 
 
 class ApiMiddleware:

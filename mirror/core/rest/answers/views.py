@@ -26,7 +26,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from mirror.core.db.loaded_ranges import HEADER, loaded
 from mirror.core.db.reading import budget
 from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import (
@@ -42,6 +41,10 @@ from mirror.core.rest.answers.response import ApiResponse, JsonRenderer, PlainJs
 from mirror.core.rest.paging.keyset import KeysetPagination, SpringPagination
 from mirror.core.rest.parameters.filter_backend import ParameterBackend
 from mirror.core.rest.parameters.parameter_set import NoParameters, ParameterSet
+
+LOADED_HEADER = "Mirror-Loaded"
+#: Return the loaded blocks as that header has them, None if unknown; the app that has them adds it.
+LOADED_BLOCKS: list[Callable[[], str | None]] = []
 
 Answer = dict[str, Any]
 #: A JSON object as views pass it on: any TypedDict.
@@ -173,8 +176,9 @@ class ReadView(GenericViewSet[Any]):
         self.request, self.headers = request, self.default_response_headers
         try:
             # Before any row is read: what is loaded meanwhile may be reported too late, but never too early.
-            if self.tells_loaded and (header := loaded().header):
-                self.headers[HEADER] = header
+            for loaded_blocks in LOADED_BLOCKS if self.tells_loaded else ():
+                if header := loaded_blocks():
+                    self.headers[LOADED_HEADER] = header
             response = self._handler(request.method)(request, **path)
         except Exception as error:
             response = answer(error, {"view": self, "request": request})

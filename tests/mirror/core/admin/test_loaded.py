@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from mirror.models import LoadedRange
-from tests.mirror.core.rest.answers.test_not_loaded import load
+from tests.ledger.api.test_not_loaded import load
 
 pytestmark = pytest.mark.django_db
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from mirror.core.db import loaded_ranges
+from ledger import loaded_ranges
 from mirror.node.health import checks as judging
 from mirror.node.health import gauges, inventory, status
 from mirror.node.health.loaded_ranges import loaded_text
 from mirror.web.monitoring import health
 from tests.build import SECOND, START, Build, insert
-from tests.mirror.core.rest.answers.test_not_loaded import block, load
+from tests.ledger.api.test_not_loaded import block, load
 
 pytestmark = pytest.mark.django_db
 

@@ -12,11 +12,11 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.start import Start
 from ledger.ingest.hash_chain import ChainedFile, Position, begins_network
+from ledger.loaded_ranges import STORED, leaves_out
 from ledger.stream.record_file import RecordFile
 from mirror.core import config
 from mirror.core.config.settings import SETTINGS
 from mirror.core.db import statements
-from mirror.core.db.loaded_ranges import STORED, leaves_out
 from mirror.core.values import timestamp
 from mirror.models import LoadedRange
 

@@ -6,8 +6,8 @@ where the range is unknown.
 
 from typing import TypeVar
 
-from mirror.core.db import loaded_ranges
-from mirror.core.db.loaded_ranges import Interval, Loaded, gap_text
+from ledger import loaded_ranges
+from ledger.loaded_ranges import Interval, Loaded, gap_text
 from mirror.core.rest.answers.errors import NOT_FOUND, NotFound
 from mirror.core.values.timestamp import NANOS_PER_SECOND, iso_text
 

@@ -1,6 +1,6 @@
 """What is loaded, as every process keeps it for a moment."""
 
-from mirror.core.db import loaded_ranges
+from ledger import loaded_ranges
 
 
 def test_nobody_waits_for_somebody_who_reads_what_is_loaded() -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from mirror.core.db import loaded_ranges
+from ledger import loaded_ranges
 from mirror.core.db.reading import sql
 from mirror.node.health.loaded_ranges import loaded_text
 from tests.api import Api

@@ -20,9 +20,6 @@ from mirror.core.db import statements
 from mirror.core.db.reading import sql
 from mirror.core.values.timestamp import iso_text
 
-#: The header of answers that names the loaded blocks.
-HEADER = "Mirror-Loaded"
-
 # How long a process relies on what it has read.
 _SECONDS = 1.0
 # The header names so many intervals, the newest.
@@ -171,6 +168,11 @@ def loaded() -> Loaded:
     """
     cached = _cached
     return cached.loaded if cached.until > time.monotonic() else _refresh()
+
+
+def header() -> str | None:
+    """Return the loaded blocks as the header of answers has them (`LOADED_BLOCKS` of the views)."""
+    return loaded().header
 
 
 def _refresh() -> Loaded:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from ledger import loaded_ranges
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
-from mirror.core.db import loaded_ranges
 from mirror.core.values import timestamp
 from mirror.models import LoadedRange
 from tests.composing import Composer
