@@ -120,7 +120,9 @@ def balances_at(
     public_keys = {key for _, key in parameters.account_publickey}
     if len(public_keys) > 1:
         return None, [], None
-    selection = snapshots.Selection(accounts, parameters.account_balance, next(iter(public_keys), None))
+    selection = snapshots.BalanceSelection(
+        accounts, parameters.account_balance, next(iter(public_keys), None)
+    )
     times, tokens = parameters.timestamp, config.value(_MAX_TOKENS)
     if (full := snapshots.full_page(selection, times, query, tokens=tokens, now=now_ns())) is not None:
         at, rows = full

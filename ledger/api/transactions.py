@@ -19,7 +19,7 @@ from ledger.api.account_names import NamedAccount, found_accounts
 from ledger.queries import transaction_lists
 from ledger.queries import transactions as queries
 from ledger.queries.timestamp_ranges import bound, nanoseconds
-from ledger.queries.transaction_sides import Selection
+from ledger.queries.transaction_sides import TransactionSelection
 from ledger.queries.transactions import FullTransaction
 from mirror.core import config
 from mirror.core.config.clock import now_ns
@@ -101,7 +101,7 @@ def transaction_rows(
     if timestamps.empty:
         return [], None
     preceding = config.value("rest.query.transactions.precedingTransactionTypes")
-    selection = Selection(
+    selection = TransactionSelection(
         timestamps=timestamps,
         accounts=accounts,
         credit=credits[0] if credits else None,

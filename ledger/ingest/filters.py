@@ -60,7 +60,7 @@ def entities_of(item: RecordItem) -> set[int]:
     return entities
 
 
-class Selection:
+class TransactionFilters:
     """The settings importer.startDate, endDate, parser.include and parser.exclude."""
 
     def __init__(self, start: int = timestamp.MIN) -> None:

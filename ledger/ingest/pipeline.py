@@ -19,10 +19,8 @@ from ledger.ingest.rows.deferred_lookups import DirtyKeys
 from ledger.ingest.stages.build import BuildStage, FileBatch
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.read import ReadStage
-from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.stages.verify import VerifyStage
 from ledger.ingest.stages.write import Writer
-from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
@@ -39,33 +37,28 @@ class Pipeline:
     """Loads the stream files that follow what is stored.
 
     `report` is called after each file and each commit with `committed`, the part of `progress` that is stored
-    for certain, however the run ends. With `quorums`, published files have to be signed by a quorum.
-    `progress` is that of an earlier run, to be added to. `readers` read files on disk in advance.
+    for certain, however the run ends. `progress` is that of an earlier run, to be added to.
     """
 
     def __init__(
         self,
-        *,
         options: LoadOptions | None = None,
-        quorums: Quorums | None = None,
+        *,
         report: Callable[[Progress], None] | None = None,
         progress: Progress | None = None,
         stopping: threading.Event | None = None,
-        readers: Readers | None = None,
     ) -> None:
         self.progress = progress or Progress()
         self.committed = self._submitted = replace(self.progress)
-        self._options = options or LoadOptions()
-        self._quorums = quorums
+        options = options or LoadOptions()
+        self._quorums = options.quorums
         self._report = report or (lambda progress: None)
         self._stopping = stopping or threading.Event()
         self._max_items: int = config.value("importer.parser.record.batch.maxItems")
         self._dirty = DirtyKeys()
-        self._read = ReadStage(readers, quorums, self._options.balances, self._dirty)
-        self._build = BuildStage(
-            self._options, self._dirty, prefetch=readers is not None, watch_nodes=quorums is not None
-        )
-        self._verify = VerifyStage(quorums, self._options, sidecars=self._build.reads_sidecars)
+        self._read = ReadStage(options, self._dirty)
+        self._build = BuildStage(options, self._dirty)
+        self._verify = VerifyStage(options, sidecars=self._build.reads_sidecars)
 
     def stop(self) -> None:
         """Finish after the batch at hand; safe to call from a signal handler."""

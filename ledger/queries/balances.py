@@ -149,7 +149,7 @@ def balance_at(account_id: int, snapshot: Window, *, tokens: int) -> BalanceAt:
     return BalanceAt(*row)
 
 
-class Selection(NamedTuple):
+class BalanceSelection(NamedTuple):
     """The accounts and balances of a page. `public_key` selects accounts that have it now."""
 
     accounts: Sequence[Comparison] = ()
@@ -158,7 +158,7 @@ class Selection(NamedTuple):
 
 
 def full_page(
-    selection: Selection, comparisons: Sequence[Comparison], query: Query, *, tokens: int, now: int
+    selection: BalanceSelection, comparisons: Sequence[Comparison], query: Query, *, tokens: int, now: int
 ) -> tuple[int, list[BalanceAt]] | None:
     """Return the time of the latest snapshot and a page of it, as `window` and `balances_at` would.
 
@@ -183,7 +183,7 @@ def full_page(
 
 
 def balances_at(
-    selection: Selection, snapshot: Window, query: Query, *, tokens: int
+    selection: BalanceSelection, snapshot: Window, query: Query, *, tokens: int
 ) -> tuple[list[BalanceAt], int | None]:
     """Return a page of the accounts in the window's snapshots, each with up to `tokens` tokens.
 
@@ -218,7 +218,7 @@ def balances_at(
     )
 
 
-def _candidates(selection: Selection, snapshot: Window) -> Statement | None:
+def _candidates(selection: BalanceSelection, snapshot: Window) -> Statement | None:
     """Return the accounts that meet the condition which most likely few do."""
     if selection.public_key is not None or is_narrow(bounds_of(selection.accounts)):
         return None
@@ -261,18 +261,18 @@ def _page(
     return Statement(statement, (*held.values, *ids_sql.values, *rows.values, *balance_condition.values))
 
 
-def _reads_balances(selection: Selection, query: Query) -> bool:
+def _reads_balances(selection: BalanceSelection, query: Query) -> bool:
     """Return whether `_ids_page` advances to the next account and to its latest row by one step."""
     has_equal_id = any(comparison.operator == "eq" for comparison in selection.accounts)
     return query.descending and selection.public_key is None and not has_equal_id
 
 
-def _has_latest_first(selection: Selection, query: Query) -> bool:
+def _has_latest_first(selection: BalanceSelection, query: Query) -> bool:
     """Return whether the page starts with the last rows of the primary key: see `_last_ids`."""
     return _reads_balances(selection, query) and not selection.balances
 
 
-def _ids_page(selection: Selection, rows: Where, window: Bounds, query: Query) -> Statement:
+def _ids_page(selection: BalanceSelection, rows: Where, window: Bounds, query: Query) -> Statement:
     """Return SQL of at least the ids of the page that lie in the window, and of balances: see above."""
     if selection.public_key is not None:
         # Index: entity__public_key_type_id (public_key, type, id), from both types in the order of ids.
@@ -318,7 +318,7 @@ def _ids_page(selection: Selection, rows: Where, window: Bounds, query: Query) -
     )
 
 
-def _last_ids(selection: Selection, snapshot: Window, query: Query) -> Statement:
+def _last_ids(selection: BalanceSelection, snapshot: Window, query: Query) -> Statement:
     """Return SQL of the last ids and their balances, as far as a few rows have them."""
     # Index: the primary key (account_id, consensus_timestamp), from its end. Where accounts have few rows,
     # reading them all takes a third of the time of going from each account to the next.

@@ -19,7 +19,7 @@ from ledger.queries.account_pages import is_narrow
 from ledger.queries.distributed import transaction_lists as distributed
 from ledger.queries.transaction_sides import (
     Accounts,
-    Selection,
+    TransactionSelection,
     accounts_of,
     distinct_accounts,
     has_single_index,
@@ -57,7 +57,7 @@ _MIN_PROBED_ROWS = 1024
 _MAX_ACCOUNTS = (200, 1024)
 
 
-def transactions(selection: Selection, query: Query) -> tuple[list[FullTransaction], int | None]:
+def transactions(selection: TransactionSelection, query: Query) -> tuple[list[FullTransaction], int | None]:
     """Return a page of transactions by consensus timestamp.
 
     Also return the time up to which all have been seen, if time ran out before the page was full.
@@ -86,7 +86,7 @@ def transactions(selection: Selection, query: Query) -> tuple[list[FullTransacti
 
 
 def _transactions(
-    selection: Selection, accounts: Accounts, query: Query
+    selection: TransactionSelection, accounts: Accounts, query: Query
 ) -> tuple[list[FullTransaction], int | None]:
     if is_distributed() and isinstance(accounts, Bounds) and is_narrow(accounts):
         # Reading the few of them that exist is cheap compared with a step.
@@ -122,13 +122,13 @@ def _page_text(keys: Sql, query: Query, times: Bounds) -> str:
 _ACCOUNT, _TYPE, _LOWER, _UPPER, _PRECEDING = -1, -2, -3, -4, -5
 
 
-def _indexed_page(selection: Selection, account: int, query: Query) -> list[FullTransaction]:
+def _indexed_page(selection: TransactionSelection, account: int, query: Query) -> list[FullTransaction]:
     """Return a page of a plain list, whose text is made once.
 
     So its text can't name the times themselves, nor months of partitioned tables.
     """
     bounds = selection.timestamps
-    shape = Selection(
+    shape = TransactionSelection(
         timestamps=Bounds(None if bounds.lower is None else _LOWER, None if bounds.upper is None else _UPPER),
         succeeded=selection.succeeded,
         types=(_TYPE,) if selection.types else (),
@@ -151,7 +151,7 @@ def _indexed_page(selection: Selection, account: int, query: Query) -> list[Full
 
 
 @lru_cache(maxsize=512)
-def _indexed_text(shape: Selection, has_account: bool, query: Query) -> Sql:
+def _indexed_text(shape: TransactionSelection, has_account: bool, query: Query) -> Sql:
     (side,) = sides_of(shape, (_ACCOUNT,) if has_account else None).sides
     keys = side.keys(Window(shape.timestamps, query.direction), query.limit)
     return Sql(_page_text(keys, query, ALL_TIMES), keys.values)
@@ -193,7 +193,7 @@ def _step(side: Side, timestamps: Bounds, query: Query, edge: Sql) -> _Step:
 class _Search:
     """A list that is searched in steps."""
 
-    def __init__(self, selection: Selection, accounts: Accounts, query: Query) -> None:
+    def __init__(self, selection: TransactionSelection, accounts: Accounts, query: Query) -> None:
         self._selection = selection
         self._query = query
         self._plan = sides_of(selection, accounts)

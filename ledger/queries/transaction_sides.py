@@ -38,7 +38,7 @@ TIMES = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TransactionSelection:
     """The transactions of a list.
 
     `accounts` pay or take part in transfers, or with `entities` are named by a row of entity_transaction.
@@ -84,7 +84,7 @@ def accounts_of(comparisons: Sequence[Comparison]) -> Accounts:
     return tuple(sorted(equal_bounds.equal_within - bounds.unequal))
 
 
-def has_single_index(selection: Selection, accounts: Accounts) -> bool:
+def has_single_index(selection: TransactionSelection, accounts: Accounts) -> bool:
     """Return whether a list is all of one account, or of one type, or of no other choice."""
     bounds = selection.timestamps
     if selection.credit is not None or bounds.equal or bounds.unequal:
@@ -102,7 +102,7 @@ def has_single_index(selection: Selection, accounts: Accounts) -> bool:
     )
 
 
-def sides_of(selection: Selection, accounts: Accounts) -> Sides:
+def sides_of(selection: TransactionSelection, accounts: Accounts) -> Sides:
     """Return the sides of a selection with these accounts."""
     types, recheck = _type_stream(selection), _type_recheck(selection)
     succeeded = _SUCCEEDED if selection.succeeded else NOTHING
@@ -166,7 +166,7 @@ def _distinct(table: str, column: str, id_bounds: Bounds, extra: Where, most: in
 # TYPES AND RESULTS
 
 
-def _type_stream(selection: Selection) -> Stream | None:
+def _type_stream(selection: TransactionSelection) -> Stream | None:
     """Return the stream of the types, or of the failures; None if all times are as good."""
     # Indexes: transaction__type_consensus_timestamp (type, consensus_timestamp); of failures
     # transaction__failed_type (type, consensus_timestamp) and transaction__failed (consensus_timestamp).
@@ -179,7 +179,7 @@ def _type_stream(selection: Selection) -> Stream | None:
     return Stream(_TYPE_TABLE, "y", where, each=types, first="y.type", value=Where(("one.value",)))
 
 
-def _type_recheck(selection: Selection) -> Where:
+def _type_recheck(selection: TransactionSelection) -> Where:
     types = Where(("(t.type + 0) = any(%s)",), (list(selection.types),)) if selection.types else NOTHING
     if selection.succeeded is None:
         return types
@@ -189,13 +189,13 @@ def _type_recheck(selection: Selection) -> Where:
 # ACCOUNTS
 
 
-def _party_streams(selection: Selection, accounts: Accounts) -> list[Stream]:
+def _party_streams(selection: TransactionSelection, accounts: Accounts) -> list[Stream]:
     if isinstance(accounts, tuple):
         return _account_streams(selection, accounts)
     return _time_streams(selection, accounts)
 
 
-def _account_streams(selection: Selection, accounts: tuple[int, ...]) -> list[Stream]:
+def _account_streams(selection: TransactionSelection, accounts: tuple[int, ...]) -> list[Stream]:
     if not accounts:
         return []
     if selection.credit is False:
@@ -281,7 +281,7 @@ def _by_account(
     return Stream(table, alias, Where((f"{column} = one.value",)) + where, recheck, accounts)
 
 
-def _time_streams(selection: Selection, accounts: Bounds | None) -> list[Stream]:
+def _time_streams(selection: TransactionSelection, accounts: Bounds | None) -> list[Stream]:
     """Return the streams of all times, whose accounts are looked at. Indexes: those by time alone."""
     streams = []
     if selection.credit is None:
@@ -302,7 +302,7 @@ def _unindexed(accounts: Bounds | None, column: str) -> Where:
     return NOTHING if accounts is None else accounts.where(f"({column} + 0)")
 
 
-def _is_own(selection: Selection) -> Where:
+def _is_own(selection: TransactionSelection) -> Where:
     return Where(
         ("(t.nonce = 0 or t.parent_consensus_timestamp is not null or t.type = any(%s))",),
         (list(selection.preceding),),
@@ -313,7 +313,7 @@ def _sign(credit: bool | None, alias: str) -> Where:
     return NOTHING if credit is None else Where((f"{alias}.amount {'>' if credit else '<'} 0",))
 
 
-def _where_party(selection: Selection, accounts: Accounts) -> Where:
+def _where_party(selection: TransactionSelection, accounts: Accounts) -> Where:
     """Return the condition that accounts take part in transaction t, the cheapest of its probes first.
 
     Scalar sub-selects with a limit: PostgreSQL might hash the whole table for `exists` within `or`.

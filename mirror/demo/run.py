@@ -10,7 +10,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
@@ -104,7 +104,7 @@ def load(echo: Echo, producer: HistoryProducer | None = None) -> None:
             echo(f"Making a demo network with hours of history in {folder()} and loading it.")
         files: Iterable[StreamFile] = making.files() if making else publisher.all_published()
         with FileDisplay("Loading", config.value("demo.blocks"), echo) as display:
-            progress = Pipeline(quorums=Quorums(first_book()), report=display.show).run(files)
+            progress = Pipeline(LoadOptions(quorums=Quorums(first_book())), report=display.show).run(files)
     # Threshold signatures don't name their signers.
     signers = f"{len(progress.signed_by)} nodes" if progress.signed_by else "a quorum"
     echo(

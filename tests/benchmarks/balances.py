@@ -73,7 +73,7 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
             cursor.execute(f"truncate {rows(_TABLES)[0][0]} cascade")
         create_partitions_ahead()
         began = time.process_time()
-        Pipeline(options=LoadOptions(balances=start), quorums=Quorums(first_book())).run(files)
+        Pipeline(LoadOptions(balances=start, quorums=Quorums(first_book()))).run(files)
         return time.process_time() - began
 
     balances = BalanceWriter(stream, nodes(), 15)

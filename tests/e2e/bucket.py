@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from django.db import DatabaseError, connection
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.demo.actions.network.files import address_book
@@ -32,7 +32,7 @@ class Bucket:
 
     def load(self, first: int, count: int = 1) -> None:
         files = list(find_record_files([self._folder]))[first : first + count]
-        done = Pipeline(quorums=Quorums(address_book())).run(files)
+        done = Pipeline(LoadOptions(quorums=Quorums(address_book()))).run(files)
         assert done.verified == done.files == len(files)
 
     def load_and_kill(self, first: int, count: int, choose: Random) -> bool:

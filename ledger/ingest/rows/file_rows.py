@@ -8,7 +8,7 @@ from typing import Any
 from ledger import models
 from ledger.archive.originals import StoredBytes
 from ledger.ingest import IngestError, RecoverableError
-from ledger.ingest.filters import InvalidFilter, Selection
+from ledger.ingest.filters import InvalidFilter, TransactionFilters
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.log_blooms import complete_blooms
 from ledger.ingest.rows.registry import GENESIS, entity_of, essential_steps, load_handlers, steps
@@ -40,7 +40,7 @@ class FileRows:
     """Adds files to batches, with the transactions and rows that the settings choose, none before `start`."""
 
     def __init__(self, start: int = timestamp.MIN) -> None:
-        self._selection = Selection(start)
+        self._selection = TransactionFilters(start)
         self.reads_sidecars: bool = config.value("importer.parser.record.sidecar.enabled")
         self._stored_bytes = StoredBytes.from_settings()
         load_handlers()

@@ -68,10 +68,10 @@ class FileBatch:
 
 
 class BuildStage:
-    """Adds files to batches; with `watch_nodes` a batch says whether its last file changes the nodes."""
+    """Adds files to batches."""
 
-    def __init__(self, options: LoadOptions, dirty: DirtyKeys, *, prefetch: bool, watch_nodes: bool) -> None:
-        self._watch_nodes = watch_nodes
+    def __init__(self, options: LoadOptions, dirty: DirtyKeys) -> None:
+        prefetch, self._watch_nodes = options.readers is not None, options.quorums is not None
         self._balances, self._require_archive = options.balances, options.require_archive
         self._lookup = OrderedEntities(dirty) if prefetch else EntityLookup()
         self._files = OrderedFileContents(dirty) if prefetch else FileContents()

@@ -5,17 +5,22 @@ from dataclasses import dataclass
 from ledger.ingest.balances.start import Start
 from ledger.ingest.coverage import Range
 from ledger.ingest.hash_chain import Position
+from ledger.ingest.stages.reader_processes import Readers
+from ledger.ingest.trusted_nodes import Quorums
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
     """How a run loads.
 
+    `quorums`: published files have to be signed by a quorum. `readers` read files on disk in advance.
     `allow_gap`: load files that don't follow the last one. `start` (ns): allow a gap that ends there.
     `balances`: if nothing is stored, begin with them, and with the first file that ends after them.
     `require_archive`: stop at the first file that can't be archived.
     """
 
+    quorums: Quorums | None = None
+    readers: Readers | None = None
     allow_gap: bool = False
     start: int | None = None
     balances: Start | None = None

@@ -2,22 +2,19 @@
 
 from collections.abc import Generator, Iterable
 
-from ledger.ingest.balances.start import Start
 from ledger.ingest.rows.deferred_lookups import DirtyKeys
-from ledger.ingest.stages.options import Progress
+from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.prefetching import PrefetchedFile, PrefetchRequest
-from ledger.ingest.stages.reader_processes import Arrival, Readers
-from ledger.ingest.trusted_nodes import Quorums
+from ledger.ingest.stages.reader_processes import Arrival
 from ledger.stream.source.stream_file import StreamFile
 
 
 class ReadStage:
     """Hands files to reader processes, if there are any, and drops results that are out of date."""
 
-    def __init__(
-        self, readers: Readers | None, quorums: Quorums | None, balances: Start | None, dirty: DirtyKeys
-    ) -> None:
-        self._readers, self._quorums, self._balances, self._dirty = readers, quorums, balances, dirty
+    def __init__(self, options: LoadOptions, dirty: DirtyKeys) -> None:
+        self._readers, self._quorums, self._balances = options.readers, options.quorums, options.balances
+        self._dirty = dirty
 
     def arrivals(
         self, files: Iterable[StreamFile | None], progress: Progress, *, prefetch: bool

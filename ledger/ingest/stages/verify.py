@@ -13,7 +13,6 @@ from ledger.ingest.hash_chain import (
 )
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.prefetching import PrefetchedFile
-from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record_file import RecordFile
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.metrics import ingest
@@ -39,8 +38,8 @@ class NextFile:
 class VerifyStage:
     """Verifies files, those with `sidecars` along with them."""
 
-    def __init__(self, quorums: Quorums | None, options: LoadOptions, *, sidecars: bool) -> None:
-        self._quorums, self._options, self._sidecars = quorums, options, sidecars
+    def __init__(self, options: LoadOptions, *, sidecars: bool) -> None:
+        self._quorums, self._options, self._sidecars = options.quorums, options, sidecars
         self._loaded = LoadedFiles()
 
     def next(

@@ -13,7 +13,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.loader_lock import loader_lock
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block import block_file
@@ -98,7 +98,7 @@ def follow(publisher: Publisher, address: str, stopping: threading.Event) -> Non
                 publisher.loaded = pipeline.committed.last or publisher.loaded
                 report.loading(progress)
 
-            pipeline = Pipeline(quorums=quorums, report=note)
+            pipeline = Pipeline(LoadOptions(quorums=quorums), report=note)
             pipeline.run(missing)
 
     with only_block_node(address):

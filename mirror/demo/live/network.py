@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ledger.ingest import IngestError
 from ledger.ingest.loader_lock import loader_lock
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
@@ -88,7 +88,7 @@ def _live(echo: Echo, stopping: threading.Event) -> None:
 
     def run() -> None:
         with loader_lock(), Reporting(source=SOURCE, following=True) as report:
-            pipeline = Pipeline(quorums=Quorums(first_book()), report=report.loading)
+            pipeline = Pipeline(LoadOptions(quorums=Quorums(first_book())), report=report.loading)
             pipeline.run(files(pipeline))
 
     echo(f"The demo network is live: a block every {BLOCK_SECONDS} seconds.")

@@ -20,7 +20,7 @@ from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
-from mirror.node.loading.files import FileLoad, import_files
+from mirror.node.loading.files import import_files
 from mirror.node.start import database
 from mirror.node.start.tables import make_tables
 from mirror.operations.retention import plan, pruning
@@ -120,14 +120,20 @@ class Command(NodeCommand):
                 since = {"importer.startDate": start_point.date_text(balances.last + 1)}
                 stack.enter_context(config.overridden(since))
             source = " and ".join(options["paths"])
-            load = FileLoad(chosen, source, quorums, options["allow_gap"], balances, readers)
+            load_options = pipeline.LoadOptions(
+                quorums=quorums,
+                readers=readers,
+                allow_gap=options["allow_gap"],
+                balances=balances,
+                require_archive=True,
+            )
             clock_check = following.ClockCheck(display.echo)
 
             def show(progress: pipeline.Progress) -> None:
                 clock_check.check(progress)
                 display.show(progress)
 
-            progress = import_files(load, show, signals.stop_event(), server)
+            progress = import_files(chosen, load_options, show, signals.stop_event(), server, source=source)
         self.echo(_summary(progress, len(chosen), time.monotonic() - began))
 
     def _estimate(self, expected: Estimate, *, paid: bool = False) -> None:

@@ -122,8 +122,7 @@ class _Run:
                 archive_maintenance.in_thread(self.echo, self.location, book),
             ):
                 pipeline = Pipeline(
-                    options=LoadOptions(start=first, balances=balances),
-                    quorums=quorums,
+                    LoadOptions(start=first, balances=balances, quorums=quorums),
                     report=_Lines(self.echo, report, self.clock_check).show,
                     progress=replace(self.committed),
                 )

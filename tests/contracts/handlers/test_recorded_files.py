@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), needs_fixtures]
 
 
 def load(folder: Path) -> Pipeline:
-    pipeline = Pipeline(options=LoadOptions(allow_gap=True))
+    pipeline = Pipeline(LoadOptions(allow_gap=True))
     pipeline.run(find_record_files([folder]))
     return pipeline
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ledger.queries.transaction_sides import Selection, sides_of
+from ledger.queries.transaction_sides import TransactionSelection, sides_of
 from ledger.queries.transaction_streams import Window, intersect
 from mirror.core.db.reading.sql import fetch
 from mirror.core.db.sql.bounds import Bounds
@@ -326,7 +326,7 @@ def test_a_search_grows_no_more_than_what_is_missing_needs(made, monkeypatch):
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("types", [(), (14,), (14, 27)])
 def test_transactions_of_both_sides_are_read_from_the_index_of_both_or_looked_up(made, few, order, types):
-    selection = Selection(succeeded=False, types=types)
+    selection = TransactionSelection(succeeded=False, types=types)
     window = Window(Bounds(START + 1000, START + 25_000), order)
     left, right = sides_of(selection, tuple(QUIET[:40])).sides
     statement = intersect(left, right, window, 9, few)

@@ -58,8 +58,8 @@ def open_archiver() -> Iterator[Archiver]:
 
 
 def load(network: Network, *, readers: Readers | None = None, require_archive: bool = False) -> Any:
-    options = LoadOptions(require_archive=require_archive)
-    pipeline = Pipeline(options=options, quorums=Quorums(network.book), readers=readers)
+    options = LoadOptions(quorums=Quorums(network.book), readers=readers, require_archive=require_archive)
+    pipeline = Pipeline(options)
     return pipeline.run(find_record_files([network.folder]))
 
 
@@ -131,7 +131,7 @@ def test_blocks_are_archived_in_the_layout_of_a_bucket(archive, tmp_path, networ
     for block in made:
         block.write(tmp_path / "blocks")
 
-    Pipeline(quorums=Quorums(network.book)).run(find_record_files([tmp_path / "blocks"]))
+    Pipeline(LoadOptions(quorums=Quorums(network.book))).run(find_record_files([tmp_path / "blocks"]))
 
     assert files_of(archive) == {f"demo/{in_bucket(block.number)}": block.data for block in made}
 
@@ -151,7 +151,7 @@ def test_streamed_block_is_archived_as_its_message(archive, network):
     made = blocks(2)
     received = [FetchedBlock(file.name, number, file, "a node") for number, file in streamed(made)]
 
-    Pipeline(quorums=Quorums(network.book)).run(received)
+    Pipeline(LoadOptions(quorums=Quorums(network.book))).run(received)
 
     held = [
         zstandard.ZstdDecompressor().decompressobj().decompress(data) for data in files_of(archive).values()
@@ -185,7 +185,7 @@ def test_bytes_are_stored_in_the_database_by_settings(network, settings_of, tmp_
     empty_tables()
     made = blocks(2)
     files = [FetchedBlock(file.name, number, file, "a node") for number, file in streamed(made)]
-    Pipeline(quorums=Quorums(network.book)).run(files)
+    Pipeline(LoadOptions(quorums=Quorums(network.book))).run(files)
     messages = [(block.number, zstandard.decompress(block.data)) for block in made]
     assert stored("record_file", "index, bytes") == messages
 
@@ -202,7 +202,7 @@ def test_block_file_is_stored_as_it_is_and_archived_as_zstd(archive, network, se
     for number, data in written:
         (tmp_path / "blocks" / f"{number:019}.blk{suffix}").write_bytes(data)
 
-    Pipeline(quorums=Quorums(network.book)).run(find_record_files([tmp_path / "blocks"]))
+    Pipeline(LoadOptions(quorums=Quorums(network.book))).run(find_record_files([tmp_path / "blocks"]))
 
     assert stored("record_file", "index, bytes") == written
     held = {path: zstandard.decompress(data) for path, data in files_of(archive).items()}

@@ -10,7 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.db import connection
 
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
@@ -104,9 +104,9 @@ def load(
         writer.write(block)
     quorums, files = Quorums(first_book()) if signed else None, find_record_files([folder])
     if not readers:
-        return Pipeline(quorums=quorums).run(files)
+        return Pipeline(LoadOptions(quorums=quorums)).run(files)
     with Readers(readers) as processes:
-        return Pipeline(quorums=quorums, readers=processes).run(files)
+        return Pipeline(LoadOptions(quorums=quorums, readers=processes)).run(files)
 
 
 def stored_tables() -> Tables:

@@ -153,7 +153,7 @@ def _load(blocks: Iterable[Block], *, allow_gap: bool = False) -> None:
     with TemporaryDirectory() as folder:
         for block in blocks:
             block.write(Path(folder))
-        Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(find_record_files([Path(folder)]))
+        Pipeline(LoadOptions(allow_gap=allow_gap)).run(find_record_files([Path(folder)]))
 
 
 def _culprits(cases: Iterable[Case], results: list[int]) -> Iterator[str]:

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 
 def load(*paths: Path, allow_gap: bool = False) -> Progress:
-    return Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(find_record_files(paths))
+    return Pipeline(LoadOptions(allow_gap=allow_gap)).run(find_record_files(paths))
 
 
 def groups() -> dict[str, list[dict[str, Any]]]:
@@ -353,12 +353,12 @@ def test_a_wrapped_record_file_needs_the_signatures_of_a_majority(tmp_path: Path
     files = find_record_files([tmp_path])
 
     with pytest.raises(NoQuorum, match="signed by 0 of "):
-        Pipeline(quorums=Quorums(book)).run(files)
+        Pipeline(LoadOptions(quorums=Quorums(book))).run(files)
     assert not stored("record_file", "index")
 
     signatures = [{"node_id": node.node_id, "signatures_bytes": node.sign(file_hash)} for node in nodes[:2]]
     wrap(2, wrapped_contents(2, transactions()), signatures=signatures).write(tmp_path)
-    done = Pipeline(quorums=Quorums(book)).run(files)
+    done = Pipeline(LoadOptions(quorums=Quorums(book))).run(files)
 
     assert (done.verified, done.signed_by) == (1, frozenset({0, 1}))
     assert stored("record_file", "index, version") == [(5, 2)]

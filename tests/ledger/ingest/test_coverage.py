@@ -59,7 +59,7 @@ def test_a_start_in_the_middle_rests_on_nothing_and_a_gap_begins_another_range(t
     files = stream(tmp_path, 6)
 
     Pipeline().run(files[2:4])
-    Pipeline(options=LoadOptions(allow_gap=True)).run(files[5:])
+    Pipeline(LoadOptions(allow_gap=True)).run(files[5:])
 
     assert ranges("first_block", "last_block", "files", "rests_on") == [
         (2, 3, 2, "nothing"),
@@ -136,7 +136,7 @@ def test_files_without_signatures_are_a_range_of_their_own(tmp_path):
         composer.block().write(tmp_path)
     files = find_record_files([tmp_path])
 
-    Pipeline(quorums=Quorums(composer.address_book())).run(files[:2])
+    Pipeline(LoadOptions(quorums=Quorums(composer.address_book()))).run(files[:2])
     Pipeline().run(files[2:])
 
     assert ranges("last_block", "signed", "rests_on") == [(1, True, "genesis"), (3, False, "range")]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest import IngestError, filters
-from ledger.ingest.filters import InvalidFilter, Selection
+from ledger.ingest.filters import InvalidFilter, TransactionFilters
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import ContractFunctionResult, NodeAddressBook
 from tests.ledger.compose import Stream, num
@@ -57,7 +57,7 @@ def test_an_invalid_date_is_refused(text: str) -> None:
         settings(importer__startDate=text),
         pytest.raises(InvalidFilter, match="SVC_MIRROR_IMPORTER_STARTDATE: .* is not a time of the form"),
     ):
-        Selection()
+        TransactionFilters()
 
 
 def some_transactions() -> Stream:
@@ -134,7 +134,7 @@ def test_an_unusable_filter_in_the_settings_is_refused(text: str, problem: str) 
         settings(importer__parser__exclude=text),
         pytest.raises(InvalidFilter, match="SVC_MIRROR_IMPORTER_PARSER_EXCLUDE: ") as raised,
     ):
-        Selection()
+        TransactionFilters()
     assert problem in str(raised.value)
 
 

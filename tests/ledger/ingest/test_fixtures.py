@@ -35,7 +35,7 @@ def test_every_record_file_is_loaded_with_its_known_hashes_and_counts(group: str
     # Some groups are single files of a longer stream.
     # The blooms that are known are those of the nodes alone.
     with load.settings(persist__syntheticContractLogs=False):
-        Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([ROOT / group]))
+        Pipeline(LoadOptions(allow_gap=True)).run(find_record_files([ROOT / group]))
 
     with connection.cursor() as cursor:
         cursor.execute(

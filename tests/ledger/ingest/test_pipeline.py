@@ -100,16 +100,16 @@ def test_loading_again_changes_nothing(tmp_path: Path) -> None:
 def test_a_file_that_was_left_out_is_refused_and_not_called_loaded(tmp_path: Path, allow_gap: bool) -> None:
     stream(tmp_path, blocks=6)
     files = find_record_files([tmp_path])
-    Pipeline(options=LoadOptions(allow_gap=True)).run([files[1], files[4]])
+    Pipeline(LoadOptions(allow_gap=True)).run([files[1], files[4]])
     before = contents()
 
     for left_out in (0, 2, 3):
         with pytest.raises(IngestError, match="the database has not loaded it, but later ones") as raised:
-            Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(files[left_out:])
+            Pipeline(LoadOptions(allow_gap=allow_gap)).run(files[left_out:])
         assert raised.value.file == files[left_out].name
         assert contents() == before
 
-    done = Pipeline(options=LoadOptions(allow_gap=allow_gap)).run(files[4:])
+    done = Pipeline(LoadOptions(allow_gap=allow_gap)).run(files[4:])
     assert (done.files, done.skipped) == (1, 1)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import block_names
 from ledger.stream.ledger_identity import FIRST_LEDGER
@@ -43,7 +43,7 @@ def test_block_16_is_proved_by_the_signature_of_a_later_one(tmp_path, settings_o
     put(proved_by_later(block, later, LEDGER), tmp_path / "stream")
     quorums = Quorums(Composer(nodes=NODES).address_book())
 
-    done = Pipeline(quorums=quorums).run(find_record_files([tmp_path / "stream"]))
+    done = Pipeline(LoadOptions(quorums=quorums)).run(find_record_files([tmp_path / "stream"]))
 
     assert done.verified == 1
     assert stored("record_file", "index, version, hash, name") == [
@@ -62,7 +62,9 @@ def test_a_wrapped_record_file_of_format_5_has_the_hashes_of_the_file(tmp_path):
     path = put(block, tmp_path)
     assert path.as_posix().endswith("mainnet/block/0000/0000/0002/6591/040.blk.zstd")
 
-    done = Pipeline(quorums=Quorums(Composer(nodes=NODES).address_book())).run(find_record_files([tmp_path]))
+    done = Pipeline(LoadOptions(quorums=Quorums(Composer(nodes=NODES).address_book()))).run(
+        find_record_files([tmp_path])
+    )
 
     assert done.signed_by == {0, 1, 2}
     columns = "index, version, name, hash, prev_hash, file_hash, count, wrapped_record_block_hash"

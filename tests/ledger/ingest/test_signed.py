@@ -35,9 +35,7 @@ Settings = Callable[..., None]
 
 
 def load(folder: Path, book: bytes | None = None, *, allow_gap: bool = False) -> Progress:
-    return Pipeline(options=LoadOptions(allow_gap=allow_gap), quorums=Quorums(book)).run(
-        find_record_files([folder])
-    )
+    return Pipeline(LoadOptions(allow_gap=allow_gap, quorums=Quorums(book))).run(find_record_files([folder]))
 
 
 def with_sidecar() -> Any:
@@ -104,13 +102,13 @@ def test_a_bucket_layout_without_any_signature_is_refused_like_one_that_lacks_so
         load(tmp_path, composer.address_book())
 
     assert names() == []
-    assert Pipeline(quorums=None).run(find_record_files([tmp_path])).files == 3
+    assert Pipeline().run(find_record_files([tmp_path])).files == 3
 
 
 def test_a_file_given_alone_is_loaded_without_signatures(tmp_path: Path) -> None:
     publish(tmp_path)
 
-    done = Pipeline(quorums=Quorums()).run(find_record_files([nth(tmp_path, 0, "*.rcd.gz", 0)]))
+    done = Pipeline(LoadOptions(quorums=Quorums())).run(find_record_files([nth(tmp_path, 0, "*.rcd.gz", 0)]))
 
     assert (done.files, done.verified) == (1, 0)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ledger.ingest import IngestError
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import KNOWN_NETWORKS, Quorums
 from ledger.ingest.verification import Finding, Verification
 from ledger.stream import ledger_identity
@@ -36,7 +36,7 @@ def transfer(stream: BlockStream) -> None:
 
 
 def load(folder: Path) -> Any:
-    return Pipeline(quorums=Quorums(BOOK)).run(find_record_files([folder]))
+    return Pipeline(LoadOptions(quorums=Quorums(BOOK))).run(find_record_files([folder]))
 
 
 def test_the_first_block_publishes_the_ledger_that_signs_it_and_all_after_it(tmp_path):
@@ -103,7 +103,7 @@ def test_native_blocks_need_no_address_book(tmp_path, settings_of):
         transfer(stream)
         stream.block().write(tmp_path)
 
-    done = Pipeline(quorums=Quorums()).run(find_record_files([tmp_path]))
+    done = Pipeline(LoadOptions(quorums=Quorums())).run(find_record_files([tmp_path]))
 
     assert (done.files, done.verified) == (3, 3)
 
@@ -113,7 +113,7 @@ def test_wrapped_record_files_need_an_address_book(tmp_path, settings_of):
     wrap(2, contents(2, transactions())).write(tmp_path)
 
     with pytest.raises(NoAddressBook, match="no address book of the network other is known"):
-        Pipeline(quorums=Quorums()).run(find_record_files([tmp_path]))
+        Pipeline(LoadOptions(quorums=Quorums())).run(find_record_files([tmp_path]))
 
 
 def test_a_block_of_other_nodes_is_refused_and_those_before_it_are_loaded(tmp_path):

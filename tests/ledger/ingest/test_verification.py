@@ -46,7 +46,7 @@ def write(folder: Path, *blocks: Block) -> Path:
 
 
 def load(folder: Path, **options: Any) -> None:
-    Pipeline(**options).run(find_record_files([folder]))
+    Pipeline(LoadOptions(**options)).run(find_record_files([folder]))
 
 
 def verify(folder: Path, quorums: Quorums | None = None) -> tuple[Checked, list[str]]:
@@ -134,7 +134,7 @@ def test_nothing_is_found_among_random_contracts(seed: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("group", sorted({fact.values[0]["group"] for fact in facts("records")}))
 def test_nothing_is_found_in_the_files_of_public_networks(group: str) -> None:
     # Some groups are single files of a longer stream.
-    Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([ROOT / group]))
+    Pipeline(LoadOptions(allow_gap=True)).run(find_record_files([ROOT / group]))
 
     checked, found = verify(ROOT / group)
 
@@ -146,7 +146,7 @@ def test_nothing_is_found_in_the_files_of_public_networks(group: str) -> None:
 @pytest.mark.parametrize("folder", sorted({str(Path(fact.values[0]["name"]).parent) for fact in BLOCKS}))
 def test_nothing_is_found_in_the_blocks_of_public_networks(folder: str) -> None:
     # They are single blocks of a longer stream.
-    Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([ROOT / folder]))
+    Pipeline(LoadOptions(allow_gap=True)).run(find_record_files([ROOT / folder]))
 
     checked, found = verify(ROOT / folder)
 
@@ -323,7 +323,7 @@ def test_files_outside_of_what_is_loaded_are_lacking_after_its_beginning(tmp_pat
     write(tmp_path, *blocks)
     files = find_record_files([tmp_path])
     Pipeline().run(files[2:3])
-    Pipeline(options=LoadOptions(allow_gap=True)).run(files[5:6])
+    Pipeline(LoadOptions(allow_gap=True)).run(files[5:6])
 
     checked, found = verify(tmp_path)
 

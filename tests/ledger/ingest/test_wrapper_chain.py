@@ -66,7 +66,7 @@ def test_the_first_block_of_another_chain_is_refused_also_by_a_loader_started_ag
         load(tmp_path)
 
     assert stored("record_file", "index") == [(5,)]
-    Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([tmp_path]))
+    Pipeline(LoadOptions(allow_gap=True)).run(find_record_files([tmp_path]))
     assert stored("record_file", "index, previous_wrapped_record_block_hash") == [
         (5, b"p" * 48),
         (6, b"o" * 48),
@@ -122,8 +122,8 @@ def test_a_threshold_signature_makes_the_chain_of_wrapped_blocks_strict(tmp_path
     quorums = Quorums(Composer(nodes=signing_nodes(1)).address_book())
 
     with pytest.raises(IngestError, match=r"wrapped in follows …\w{16}…, not …\w{16}…, the"):
-        Pipeline(quorums=quorums).run(find_record_files([folder]))
+        Pipeline(LoadOptions(quorums=quorums)).run(find_record_files([folder]))
 
     proved_by(wrap(2, following, number=6, previous=first.hash), "ledger").write(folder)
-    assert Pipeline(quorums=quorums).run(find_record_files([folder])).verified == 1
+    assert Pipeline(LoadOptions(quorums=quorums)).run(find_record_files([folder])).verified == 1
     assert stored("record_file", "index") == [(5,), (6,)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import read_balance_file
 from ledger.stream.source.local import find_record_files
@@ -54,7 +54,7 @@ def test_all_entities_of_a_demo_network_are_in_its_shard_and_realm(
     *_, (network, _) = played = list(History(12, 60, seed=3, blocks_from=blocks_from).play(nodes()))
     for _, block in played:
         writer.write(block)
-    Pipeline(quorums=Quorums(first_book())).run(find_record_files([tmp_path]))
+    Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(find_record_files([tmp_path]))
     api.budgeted = False
     world = network.world
 

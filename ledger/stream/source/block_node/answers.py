@@ -36,14 +36,14 @@ class Available(NamedTuple):
         return self.first <= number <= self.last
 
 
-class Answer(NamedTuple):
+class StatusAnswer(NamedTuple):
     """The blocks of a node, or why they are unknown, in words; None and "" if it has none."""
 
     available: Available | None = None
     failure: str = ""
 
     @classmethod
-    def from_status(cls, first: int, last: int) -> "Answer":
+    def from_status(cls, first: int, last: int) -> "StatusAnswer":
         """Return the answer with the fields of a status."""
         if first == last == UNBOUNDED:
             return cls()

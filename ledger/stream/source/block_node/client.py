@@ -12,7 +12,7 @@ import grpc
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import addresses, answers
-from ledger.stream.source.block_node.answers import UNBOUNDED, Answer, Available
+from ledger.stream.source.block_node.answers import UNBOUNDED, StatusAnswer, Available
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
     ServerStatusResponse,
@@ -42,7 +42,7 @@ _PROBE_SECONDS = 1.0
 _LOOK_UP_SECONDS = 5.0
 _SLOW_LOOK_UP = "its name was not looked up in time"
 # Another thread has closed the connection.
-_CLOSED = Answer(failure="the connection to it was closed")
+_CLOSED = StatusAnswer(failure="the connection to it was closed")
 
 
 class Unreachable(Exception):
@@ -253,7 +253,7 @@ class PendingStatus:
             with suppress(ValueError):
                 self._call = server_status.future(ServerStatusRequest(), timeout=self._seconds)
         except Unreachable as error:
-            self._failure = Answer(failure=str(error))
+            self._failure = StatusAnswer(failure=str(error))
         finally:
             self._begun.set()
 
@@ -272,10 +272,10 @@ class PendingStatus:
             pass
         return True
 
-    def answer(self) -> Answer:
+    def answer(self) -> StatusAnswer:
         """Return the answer, or why there is none."""
         if not self._begun.wait(max(0.0, self._started_at + self._seconds - time.monotonic())):
-            return Answer(failure=_SLOW_LOOK_UP)
+            return StatusAnswer(failure=_SLOW_LOOK_UP)
         if self._channel is None or self._call is None:
             return self._failure
         node = self._client.node
@@ -292,11 +292,11 @@ class PendingStatus:
             rest = self._started_at + self._seconds - time.monotonic()
             probe = min(rest, _PROBE_SECONDS)
             reason = _reason(error, node.status, self._seconds, probe, registered=node.registered)
-            return Answer(failure=reason)
+            return StatusAnswer(failure=reason)
         except grpc.FutureCancelledError:
             return _CLOSED
         self._client.set_answered(self._channel)
-        return Answer.from_status(status.first_available_block, status.last_available_block)
+        return StatusAnswer.from_status(status.first_available_block, status.last_available_block)
 
 
 class Subscription:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_node.answers import Answer, Available
+from ledger.stream.source.block_node.answers import StatusAnswer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient
 from ledger.stream.source.blocks import FetchedBlock
@@ -64,7 +64,7 @@ class StatusRequest(Protocol):
     """A request for the status of a node (`client.PendingStatus`)."""
 
     def is_done_within(self, seconds: float) -> bool: ...
-    def answer(self) -> Answer: ...
+    def answer(self) -> StatusAnswer: ...
 
 
 class NodeSelection(NamedTuple):
@@ -101,7 +101,7 @@ class _NodeState:
     latency: float | None = None
     misses: int = 0
     failure: str = ""
-    answer: Answer | None = None
+    answer: StatusAnswer | None = None
     answered: float = 0.0
 
 

@@ -42,7 +42,7 @@ def test_a_node_that_has_loaded_all_equals_every_balance_file_of_its_network(tmp
     for network, block in History(20, 10, 5, 3).play(nodes()):
         block.write(tmp_path)
         balances.after(network.world, block)
-    Pipeline(quorums=Quorums(first_book())).run(find_record_files([tmp_path]))
+    Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(find_record_files([tmp_path]))
 
     call_command("reconcile", str(tmp_path))
 
@@ -102,7 +102,7 @@ def test_a_file_after_a_gap_is_compared_only_from_a_snapshot_after_the_gap(tmp_p
     early, late = (stream.send({1001: -7, 2: 7}) for _ in range(2))
     load(first)
     stream.block().write(tmp_path)
-    Pipeline(options=LoadOptions(start=early)).run(find_record_files([tmp_path]))
+    Pipeline(LoadOptions(start=early)).run(find_record_files([tmp_path]))
 
     with pytest.raises(NotComparable, match="there is no snapshot of balances before it"):
         reconcile(balances_at(late, (2, ALL, {})))

@@ -54,7 +54,7 @@ def test_balances_continue_from_the_file_and_name_it(tmp_path, half):
     composed.write(tmp_path)
     files = find_record_files([tmp_path])
 
-    done = Pipeline(options=LoadOptions(balances=started(tmp_path, files))).run(files)
+    done = Pipeline(LoadOptions(balances=started(tmp_path, files))).run(files)
 
     assert (done.files, done.earlier) == ((2, 0) if half else (1, 1))
     assert stored("entity", ACCOUNTS, "balance is not null") == [
@@ -116,7 +116,7 @@ def test_from_any_balance_file_of_a_simulated_network_balances_are_those_of_the_
         block.write(tmp_path)
         balances.after(network.world, block)
     files = find_record_files([tmp_path])
-    Pipeline(quorums=Quorums(first_book())).run(files)
+    Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(files)
     expected = balances_now()
 
     for index in (4, 10):
@@ -124,7 +124,7 @@ def test_from_any_balance_file_of_a_simulated_network_balances_are_those_of_the_
         left = files[index:]
         quorums = Quorums(first_book())
         start = started(tmp_path, left, quorums)
-        Pipeline(options=LoadOptions(balances=start), quorums=quorums).run(left)
+        Pipeline(LoadOptions(balances=start, quorums=quorums)).run(left)
         assert balances_now() == expected
         assert start.signed_by
 
@@ -151,6 +151,6 @@ def test_a_change_of_treasury_moves_also_serials_that_were_there_before_the_star
     compose_balances(at, [(1001, 0, {2001: 7}), (1002, 0, {2001: 1})]).write(tmp_path)
     files = find_record_files([tmp_path])
 
-    Pipeline(options=LoadOptions(balances=started(tmp_path, files))).run(files)
+    Pipeline(LoadOptions(balances=started(tmp_path, files))).run(files)
 
     assert stored("token_account", RELATIONSHIPS) == [(1001, 2001, 0), (1002, 2001, 8)]

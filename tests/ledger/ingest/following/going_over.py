@@ -9,7 +9,7 @@ from typing import Any
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.cutover import Choice, CutoverFollower, LastFile, Stream
 from ledger.ingest.following.follower import BlockFollower, Follower
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import block_names
 from ledger.stream.block.tree import EMPTY_PREFIXED as EMPTY
@@ -53,7 +53,7 @@ def follow(
             if done.files >= files:
                 stopping.set()
 
-        Pipeline(quorums=quorums, report=seen).run(followed.files())
+        Pipeline(LoadOptions(quorums=quorums), report=seen).run(followed.files())
     finally:
         guard.cancel()
     return stored("record_file", "index, version")

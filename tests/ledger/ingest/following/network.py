@@ -95,7 +95,7 @@ def follow(
     guard = threading.Timer(PATIENCE_SECONDS, stopping.set)
     guard.start()
     try:
-        return Pipeline(options=LoadOptions(start=start), quorums=quorums, report=seen).run(followed.files())
+        return Pipeline(LoadOptions(start=start, quorums=quorums), report=seen).run(followed.files())
     finally:
         guard.cancel()
 
@@ -107,7 +107,7 @@ def loaded() -> list[Any]:
 def undisturbed(network: Network) -> Any:
     """Return the contents of the tables after everything was loaded from the folder at once."""
     empty_tables()
-    Pipeline(quorums=Quorums(network.book)).run(find_record_files([network.folder]))
+    Pipeline(LoadOptions(quorums=Quorums(network.book))).run(find_record_files([network.folder]))
     held = contents()
     empty_tables()
     return held

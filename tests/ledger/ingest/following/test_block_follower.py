@@ -10,7 +10,7 @@ from django.db import DatabaseError, DataError, transaction
 
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import block_names
 from ledger.stream.source.blocks import BlockSource
@@ -124,7 +124,7 @@ def test_blocks_of_a_private_network_are_followed_without_an_address_book(block_
 
     try:
         follower = BlockFollower(open_block_source(), quorums, stopping=stopping)
-        done = Pipeline(quorums=quorums, report=seen).run(follower.files())
+        done = Pipeline(LoadOptions(quorums=quorums), report=seen).run(follower.files())
     finally:
         guard.cancel()
 

@@ -11,7 +11,7 @@ import zstandard
 
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.ingest.following.follower import BlockFollower
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import block_names
 from ledger.stream.ledger_identity import FIRST_LEDGER
@@ -90,7 +90,7 @@ def follow(count: int) -> list[Any]:
             stopping.set()
 
     try:
-        Pipeline(quorums=quorums, report=seen).run(follower.files())
+        Pipeline(LoadOptions(quorums=quorums), report=seen).run(follower.files())
     finally:
         guard.cancel()
     return [number for (number,) in stored("record_file", "index")]

@@ -11,7 +11,7 @@ from django.db import connection
 
 from ledger.ingest.following import retry_state
 from ledger.ingest.following.follower import Follower
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
@@ -288,7 +288,7 @@ def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.Monke
 
         reader = threading.Thread(target=stop)
         reader.start()
-        Pipeline(quorums=Quorums(network.book)).run(follower.files())
+        Pipeline(LoadOptions(quorums=Quorums(network.book))).run(follower.files())
         reader.join()
 
     (problem,) = problems

@@ -8,7 +8,7 @@ import msgpack
 import pytest
 import redis
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.stages.reader_processes import Readers
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.setting import InvalidSetting
@@ -58,7 +58,7 @@ def test_messages_are_published_in_order_in_the_form_of_the_original(
     with settings(importer__parser__record__entity__redis__uri=f"unix://{server}"):
         if readers:
             with Readers(readers) as processes:
-                Pipeline(readers=processes).run(find_record_files([tmp_path]))
+                Pipeline(LoadOptions(readers=processes)).run(find_record_files([tmp_path]))
         else:
             Pipeline().run(find_record_files([tmp_path]))
 

@@ -49,9 +49,9 @@ ALIAS = Key(ed25519=bytes(32)).SerializeToString()
 def load(folder: Path, readers: int = 0, **options: Any) -> Progress:
     files = find_record_files([folder])
     if not readers:
-        return Pipeline(**options).run(files)
+        return Pipeline(LoadOptions(**options)).run(files)
     with Readers(readers) as processes:
-        return Pipeline(readers=processes, **options).run(files)
+        return Pipeline(LoadOptions(readers=processes, **options)).run(files)
 
 
 def outcome(folder: Path, readers: int = 0, **options: Any) -> tuple[str, int, Rows]:
@@ -124,7 +124,7 @@ def test_a_simulated_network_is_the_same_in_batches_of_any_size(
 def test_files_of_public_networks_are_the_same() -> None:
     folders = [ROOT / group for group in GROUPS] + sorted((ROOT / "blocks").iterdir())
 
-    outcomes = [load_both_ways(folder, options=LoadOptions(allow_gap=True)) for folder in folders]
+    outcomes = [load_both_ways(folder, allow_gap=True) for folder in folders]
 
     assert sum(prefetched for _, prefetched in outcomes) > len(folders)
 
@@ -176,7 +176,9 @@ def test_a_reader_that_is_killed_costs_no_file(
             if next(files) > 40 and victims:
                 os.kill(victims.pop(), signal.SIGKILL)
 
-        done = Pipeline(readers=readers, report=kill_in_the_middle).run(find_record_files([history]))
+        done = Pipeline(LoadOptions(readers=readers), report=kill_in_the_middle).run(
+            find_record_files([history])
+        )
 
     assert not victims
     assert contents() == expected

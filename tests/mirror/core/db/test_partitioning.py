@@ -283,7 +283,7 @@ def test_a_loader_that_comes_to_a_later_month_is_not_held_up_by_an_unfinished_di
 def load_after_gap(stream: Stream) -> None:
     with TemporaryDirectory() as folder:
         stream.block().write(Path(folder))
-        Pipeline(options=LoadOptions(allow_gap=True)).run(find_record_files([Path(folder)]))
+        Pipeline(LoadOptions(allow_gap=True)).run(find_record_files([Path(folder)]))
 
 
 def test_a_view_of_a_table_is_named_and_the_table_stays_whole() -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ledger.ingest.hash_chain import Position
-from ledger.ingest.pipeline import Pipeline, Progress
+from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
@@ -47,7 +47,7 @@ def load(publisher: Publisher, address: str, last: int) -> Progress:
                 return
 
     with blocks.only_block_node(address), Reporting(source="a test") as report:
-        return Pipeline(quorums=quorums).run(files())
+        return Pipeline(LoadOptions(quorums=quorums)).run(files())
 
 
 def test_the_node_goes_over_with_the_network_and_follows_its_block_node(live: Live) -> None:

@@ -9,7 +9,7 @@ from queue import Queue
 import pytest
 from django.core.management import CommandError, call_command
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block_names import in_bucket
 from ledger.stream.source.block_node.assembly import Limits
@@ -97,7 +97,7 @@ def test_network_changes_to_blocks_with_the_same_transactions(first, tmp_path, l
     made(tmp_path / "blocks", "--blocks-stream")
     files, blocks = find_record_files([tmp_path / "stream"]), find_record_files([tmp_path / "blocks"])
 
-    done = Pipeline(quorums=Quorums(demo.first_book())).run(files)
+    done = Pipeline(LoadOptions(quorums=Quorums(demo.first_book()))).run(files)
 
     assert [file.number for file in files] == [None if number < first else number for number in range(3)]
     assert (done.files, done.verified) == (3, 3)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import ledger_identity
 from ledger.stream.ledger_identity import FIRST_LEDGER
@@ -32,7 +32,7 @@ def load_published_in(folder: Path, number: int) -> None:
     stream = BlockStream(first_block=number, signer=LEDGER)
     stream.happen("ledger_id_publication", publication(LEDGER.identity))
     stream.block().write(folder)
-    Pipeline(quorums=Quorums(BOOK)).run(find_record_files([folder]))
+    Pipeline(LoadOptions(quorums=Quorums(BOOK))).run(find_record_files([folder]))
 
 
 def test_while_no_ledger_is_known_nothing_is_said():

@@ -12,7 +12,7 @@ import zstandard
 from ledger.archive import archiver, repair
 from ledger.archive.location import block_path
 from ledger.archive.store import ArchiveUnavailable, open_archive
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import record_names
 from ledger.stream.source.local import find_record_files
@@ -75,7 +75,7 @@ def load_blocks(folder: Path, count: int) -> list[BlockFile]:
         path = folder / block_path("demo", block.number)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(block.data)
-    Pipeline(quorums=Quorums(BOOK)).run(find_record_files([folder / "loose"]))
+    Pipeline(LoadOptions(quorums=Quorums(BOOK))).run(find_record_files([folder / "loose"]))
     return made
 
 
@@ -100,7 +100,7 @@ def test_files_of_the_live_demo_network_are_repaired_from_its_folder(place, tmp_
     live_blocks.switch_to_blocks(publisher, network)
     publisher.publish(network, next_block(network, 3))
     place.write_text("no folder")
-    Pipeline(quorums=Quorums(first_book())).run(publisher.all_published())
+    Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(publisher.all_published())
     assert len(stored("archive_failure", "name")) == 4
     place.unlink()
 

@@ -11,7 +11,7 @@ from django.db import connection
 
 from ledger.ingest.balances.reconciliation import Outcome
 from ledger.ingest.following.configured_bucket import open_balance_download
-from ledger.ingest.pipeline import Pipeline
+from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.balance_files import LocalBalances, find_balance_files
 from ledger.stream.source.local import FileOnDisk, find_record_files
@@ -40,7 +40,7 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(files: Sequence[FileOnDisk]) -> None:
-    Pipeline(quorums=Quorums(first_book())).run(files)
+    Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(files)
 
 
 def comparing(folder: Path, said: list[str]) -> BalanceComparer:

@@ -98,7 +98,7 @@ def test_given_folders_begin_after_their_first_balances_also_the_second_time(str
         chosen, balances = start_point.from_files(
             [stream], files, first_book(), signed=True, echo=said.append
         )
-        done = Pipeline(options=LoadOptions(balances=balances), quorums=Quorums(first_book())).run(chosen)
+        done = Pipeline(LoadOptions(balances=balances, quorums=Quorums(first_book()))).run(chosen)
 
     (loaded,) = LoadedRange.objects.all()
     assert (loaded.rests_on, loaded.files, done.skipped) == ("balances", len(chosen), len(chosen))

@@ -16,7 +16,7 @@ import pytest
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import api_pb2
 from ledger.stream.source.block_node import client as client_module
-from ledger.stream.source.block_node.answers import Answer, Available
+from ledger.stream.source.block_node.answers import StatusAnswer, Available
 from ledger.stream.source.block_node.api_pb2 import BlockEnd, BlockItemSet, SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, BlockNodeFailure, Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
@@ -333,7 +333,7 @@ def test_answers_over_a_connection_of_the_past_tell_nothing_of_the_one_of_now():
             server.may_answer.set()
 
             using.close()
-            ends = [Answer(Available(7, 7)), Answer(failure="no answer within 50 ms")]
+            ends = [StatusAnswer(Available(7, 7)), StatusAnswer(failure="no answer within 50 ms")]
             assert [answered[0].answer(), too_late[0].answer()] == ends
             assert using.available(PATIENCE_SECONDS) == Available(7, 7)
             connection = connection_of(using)
@@ -350,7 +350,7 @@ def test_a_question_whose_connection_is_closed_meanwhile_has_no_answer():
         using.close()
 
         assert question.is_done_within(PATIENCE_SECONDS)
-        assert question.answer() == Answer(failure="the connection to it was closed")
+        assert question.answer() == StatusAnswer(failure="the connection to it was closed")
         server.may_answer.set()
 
 
@@ -366,7 +366,9 @@ def test_a_range_without_an_end_is_none(server):
     server.publish(0, ONE.content)
     server.publish((1 << 64) - 1, ONE.content)
     with closing(client(server)) as using:
-        assert using.poll(PATIENCE_SECONDS).answer() == Answer(failure="does not tell which blocks it has")
+        assert using.poll(PATIENCE_SECONDS).answer() == StatusAnswer(
+            failure="does not tell which blocks it has"
+        )
 
 
 def test_a_node_that_goes_away_is_a_failure(server):

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ledger.stream.source.block_node.answers import Answer, Available
+from ledger.stream.source.block_node.answers import StatusAnswer, Available
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler, SelectionReason
@@ -29,8 +29,8 @@ class FixedAnswer:
     def is_done_within(self, seconds: float) -> bool:
         return True
 
-    def answer(self) -> Answer:
-        return Answer(self._has, "" if self._has else "connection refused")
+    def answer(self) -> StatusAnswer:
+        return StatusAnswer(self._has, "" if self._has else "connection refused")
 
 
 class Network:
