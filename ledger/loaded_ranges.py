@@ -156,16 +156,12 @@ _lock = Lock()
 
 
 def forget() -> None:
-    """Read again when it is needed next."""
     global _cached
     _cached = _EMPTY
 
 
 def loaded() -> Loaded:
-    """Return what is loaded, as this process has read it recently.
-
-    A database that doesn't answer changes nothing about that.
-    """
+    """Return what is loaded, as this process has read it recently, also during an outage."""
     cached = _cached
     return cached.loaded if cached.until > time.monotonic() else _refresh()
 

@@ -50,10 +50,7 @@ def account_id(text: str) -> int:
 
 
 def find_account(name: AccountName) -> int | None:
-    """Return the encoded id of the account of that name; None for an unknown alias or EVM address.
-
-    Errors: InternalError if there are several.
-    """
+    """Return the id of the account of that name; None if unknown. Errors: InternalError for several."""
     if isinstance(name, Alias):
         return only(entities.ids_of_alias(name))
     return only(entities.ids_of_evm_address(name)) if isinstance(name, EvmAddress) else name

@@ -80,10 +80,7 @@ def account_ids(parameters: BalanceParameters) -> list[Comparison]:
 
 
 def account_names(parameters: BalanceParameters) -> list[Comparison]:
-    """Return the comparisons with AccountNames; a repeated one counts once.
-
-    Errors: BadRequest, for the first problem in the order of the request.
-    """
+    """Return the comparisons with AccountNames, each once. Errors: BadRequest, for the first problem."""
     distinct = dict(zip(parameters.texts.get(_ACCOUNT, ()), parameters.account_id, strict=True))
     comparisons: list[Comparison] = []
     has_name = False

@@ -47,10 +47,7 @@ def read_contract(text: str) -> ContractName:
 
 
 def find_contract(text: str) -> int | None:
-    """Return the encoded id of the contract or account in the path; None for an unknown address.
-
-    Errors: InvalidParameter for an id out of range.
-    """
+    """Return the id of the contract or account in the path; None if unknown. Errors: InvalidParameter."""
     name = read_in_path(read_contract, text, CONTRACT)
     (contract_id,) = find_contracts([Comparison("eq", name)])
     return contract_id.value  # type: ignore[no-any-return]

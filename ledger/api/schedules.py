@@ -86,7 +86,6 @@ def schedule_json(schedule: FullSchedule, *, listed: bool = False) -> ScheduleJs
 
 
 def is_finished(schedule: FullSchedule, now: int) -> bool:
-    """Return whether the schedule can no longer change."""
     if schedule.executed_timestamp is not None or schedule.deleted:
         return True
     if schedule.expiration_time is None:

@@ -57,7 +57,6 @@ class ArchiveBatch:
     missing: list[tuple[_File, str]] = field(default_factory=list)
 
     def add(self, file: RecordFile, originals: Sequence[Original]) -> None:
-        """Start writing the originals of a file."""
         if originals:
             self.files.append(_File(file.name, file.consensus_end, self.archiver.submit(originals)))
 
@@ -86,7 +85,6 @@ class ArchiveBatch:
             cursor.executemany(_FAILURE, failures)
 
     def update_metrics(self) -> None:
-        """Count what was archived and what was not, once the batch is committed."""
         ingest.ARCHIVED.add(by=len(self.files) - len(self.missing))
         ingest.ARCHIVE_FAILURES.add(by=len(self.missing))
         if self.missing:
@@ -101,10 +99,7 @@ class ArchiveBatch:
 
 
 class Archiver:
-    """Writes files to the archive, several at once. With `required`, loading ends where that fails.
-
-    The threads of its pool have no connection to the database.
-    """
+    """Writes files to the archive, several at once. With `required`, loading ends where that fails."""
 
     def __init__(self, selection: ArchiveSelection, archive: ArchiveStore, *, required: bool) -> None:
         """Errors: WrongArchive; ArchivingFailed if the archive is unavailable, with `required`."""

@@ -30,7 +30,6 @@ def archive_location() -> str:
 
 
 def archived_kinds() -> list[str]:
-    """Return what is archived, in words."""
     return [kind for setting, kind in _KINDS.items() if config.value(setting)]
 
 
@@ -40,7 +39,6 @@ RECORD_STREAMS = "recordstreams"
 
 
 def record_path(account_id: int, name: str) -> str:
-    """Return the path of a record file or a signature file that a node published."""
     return f"{RECORD_STREAMS}/record{entity_id.text(account_id)}/{name}"
 
 

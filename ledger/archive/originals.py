@@ -45,10 +45,7 @@ class ArchiveSelection:
         return self.records or self.signatures or self.blocks
 
     def originals(self, source: StreamFile, file: RecordFile) -> tuple[Original, ...]:
-        """Return what to archive of a file: nothing of one without verified signatures.
-
-        There is one copy of a record file, in the folder of the signer with the lowest account.
-        """
+        """Return what to archive of a file with verified signatures: one copy, of the lowest signer."""
         if isinstance(source, VerifiedFile):
             return self._record_file_originals(source)
         if not self.blocks or file.original is None or source.number is None:

@@ -59,10 +59,7 @@ class NodeFolders:
         raise FileNotPublished(path.rpartition("/")[2], 0, cause)
 
     def signature_files(self, record_name: str, accounts: Mapping[int, int]) -> dict[int, bytes]:
-        """Return the available signature files of a record file, by node id.
-
-        Errors: BucketError if there are none and the bucket could not be read.
-        """
+        """Return the available signature files of a record file by node id. Errors: BucketError."""
         name = record_names.signature_name(record_name)
         files: dict[int, bytes] = {}
         problem: BucketError | None = None

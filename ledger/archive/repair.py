@@ -49,10 +49,7 @@ _STILL_MISSING = "update archive_failure set reason = %s where consensus_end = %
 
 
 class RepairSource(NamedTuple):
-    """Where copies come from: `location` (a folder or URL) or else the configured bucket; `open_blocks`.
-
-    `quorum_at` verifies them.
-    """
+    """Where copies come from, `location` or the configured bucket, and what verifies them."""
 
     location: str
     open_blocks: Callable[[str], BlockSource]
@@ -60,10 +57,7 @@ class RepairSource(NamedTuple):
 
 
 class ArchiveRepair(NamedTuple):
-    """The numbers of files that were archived, and that are still missing.
-
-    The next repair starts after `resume_after` (ns): files without a copy delay no others. 0 is the first.
-    """
+    """How many files were archived and are missing, and after which time (ns) the next repair starts."""
 
     archived: int
     missing: int
@@ -94,10 +88,7 @@ def repair(
     *,
     after: int = 0,
 ) -> ArchiveRepair:
-    """Archive the missing files that end after a time (ns), if there are copies.
-
-    Errors: ArchiveUnavailable, OperatorError.
-    """
+    """Archive the missing files that end after a time (ns). Errors: ArchiveUnavailable, OperatorError."""
     statements.execute(_DROPPED)
     rows = [_Missing(*row) for row in statements.rows(_MISSING, [VERSION, after, _MAX_FILES])]
     archived = 0

@@ -28,10 +28,7 @@ _NODE_FOLDER = re.compile(rf"{location.RECORD_STREAMS}/record\d+\.\d+\.\d+", re.
 
 
 def drop_old(archive: ArchiveStore, network: str) -> int:
-    """Delete the files and the failures that are too old; return the number of files.
-
-    Errors: ArchiveUnavailable.
-    """
+    """Delete files and failures that are too old; return how many files. Errors: ArchiveUnavailable."""
     period = config.value(location.PERIOD)
     if not period:
         return 0
@@ -76,7 +73,6 @@ def _record_files(archive: ArchiveStore, folder: str, cutoff: int) -> Iterator[s
 
 
 def _blocks(archive: ArchiveStore, network: str) -> Iterator[int]:
-    """Yield the numbers of all blocks, in order."""
     for path in archive.paths(f"{network}/{block_names.FOLDER}"):
         try:
             number = block_names.parse(path).number

@@ -105,10 +105,7 @@ class ArchiveStore(ABC):
         return next(self.paths(""), None) is not None
 
     def _has_marker(self, network: str, *, used: bool) -> bool:
-        """Return whether the archive has the marker of the network; if not, it may be claimed.
-
-        Errors: ArchiveUnavailable, WrongArchive.
-        """
+        """Return whether the archive has the network's marker. Errors: ArchiveUnavailable, WrongArchive."""
         marker = self._read_marker()
         if marker is None and used:
             raise ArchiveUnavailable(

@@ -110,7 +110,6 @@ def _joined(run: list[_File], new_range: Range) -> Range:
 
 
 def _newest() -> int | None:
-    """Return the end of the last file that is in no range."""
     before = (1 << 63) - 1
     while True:
         end = statements.value(_LAST_FILE, [before])

@@ -86,10 +86,7 @@ Rows = dict[tuple[int, int], int]
 
 
 def mark_spurious() -> Transfers:
-    """Mark transfers of failed transactions that did not happen; return what their accounts get back.
-
-    Loading has marked those that their transaction's body requested.
-    """
+    """Mark transfers of failed transactions that did not happen; return what their accounts get back."""
     refunds: Transfers = []
     failed = statements.column(_FAILED)
     for start in range(0, len(failed), _BATCH_SIZE):
@@ -152,10 +149,7 @@ def _stored_rows(transfers: Transfers, stored: Iterable[int], snapshots: list[in
 
 
 def _write_created(created: set[int], snapshots: list[int]) -> Rows:
-    """Write the balances of accounts of which nothing was stored, and return their rows in snapshots.
-
-    The first snapshot after each transfer has them, and the first one of each month.
-    """
+    """Write the balances of accounts that were not stored, and return their rows in snapshots."""
     rows: Rows = {}
     balances: dict[int, int] = dict.fromkeys(statements.column(_CREATED, [sorted(created)]), 0)
     transfers: dict[int, list[int]] = defaultdict(list)

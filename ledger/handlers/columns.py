@@ -19,7 +19,6 @@ def keys(key: bytes) -> dict[str, Any]:
 
 
 def staking(item: RecordItem, body: Any, batch: Batch) -> dict[str, Any]:
-    """Return the staking columns of a creation."""
     if item.hapi_version < STAKING_SINCE:
         return {}
     return {"decline_reward": body.decline_reward} | _staked_id(item, body, batch)

@@ -52,11 +52,7 @@ class RowDifference:
 
 @dataclass(frozen=True)
 class _Table:
-    """A table to compare.
-
-    `found_by` is empty if an index finds rows by their time. Else only stored rows that share this column or
-    expression with an expected row are looked at.
-    """
+    """A table to compare; with `found_by` only rows that share this expression with an expected one."""
 
     model: type[models.Model]
     name: str

@@ -97,10 +97,7 @@ class Coverage:
         signed: bool,
         balances: Start | None = None,
     ) -> Range:
-        """Return the range that a file with `count` transactions lies in: `last`, longer by it, or a new one.
-
-        The first file of all may rest on `balances`.
-        """
+        """Return the range that a file with `count` transactions lies in: `last`, longer, or a new one."""
         file, previous, index, follows = chained.file, chained.last, chained.index, chained.follows
         filters = self._filters if balances and not previous else self._filters_of(file)
         if last and follows and (last.signed, last.filters) == (signed, filters):
@@ -136,7 +133,6 @@ class Coverage:
 
 
 def write(cursor: CursorWrapper, ranges: Iterable[Range]) -> None:
-    """Write ranges that have become longer, and new ones."""
     for each in ranges:
         cursor.execute(_WRITE, astuple(each))
 

@@ -45,10 +45,7 @@ class Filter:
 
 
 def entities_of(item: RecordItem) -> set[int]:
-    """Return the entity and the payer, and the tokens and parties of the record's transfers.
-
-    Needs `item.entity_id`.
-    """
+    """Return the entity, the payer, and tokens and parties of transfers. Needs `item.entity_id`."""
     entities = {item.entity_id, item.payer_account_id}
     entities |= {entity_id.from_account(each.accountID) for each in item.record.transferList.accountAmounts}
     for tokens in item.record.tokenTransferLists:
@@ -76,10 +73,7 @@ class TransactionFilters:
         return [item for item in items if self._start <= item.consensus_timestamp <= self._end]
 
     def includes(self, item: RecordItem) -> bool:
-        """Return whether the filters let an item in; what is excluded stays out whatever is included.
-
-        Changes of the nodes are always let in: the signatures of later files are verified by them.
-        """
+        """Return whether the filters let an item in. Exclusion prevails; changes of the nodes always pass."""
         if changes_nodes(item):
             return True
         if any(each.matches(item) for each in self._exclude):
@@ -132,7 +126,6 @@ class FilterOption:
 
     @property
     def setting(self) -> str:
-        """The filter as importer.parser.include has it."""
         parts = [f"entity={','.join(number for _, number in self.entities)}"] if self.entities else []
         if self.types:
             parts.append(f"transaction={','.join(self.types)}")
@@ -182,12 +175,10 @@ def parse_option(text: str) -> FilterOption:
 
 
 def setting(options: Iterable[FilterOption]) -> str:
-    """Return the importer.parser.include that keeps what fits one of the options, and what trust needs."""
     return "; ".join([*(option.setting for option in options), _ALWAYS])
 
 
 def sentence(options: Iterable[FilterOption]) -> str:
-    """Say what is kept."""
     return (
         f"Only transactions {', or '.join(map(str, options))} are kept; to take part is to pay, to be what "
         "the transaction is about, or to be in its transfers. Changes of the address book and the stakes are "

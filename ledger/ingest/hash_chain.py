@@ -68,7 +68,6 @@ class Position:
 
     @classmethod
     def before_file(cls, file: RecordFile) -> "Position | None":
-        """Return the stored file before another one."""
         return cls._from_row(statements.row(_LAST_BEFORE, [file.consensus_end]))
 
     @classmethod
@@ -95,7 +94,6 @@ class Position:
         return source.number <= self.index
 
     def is_followed_by(self, file: RecordFile) -> bool:
-        """Return whether a file continues the chain after this one."""
         try:
             self.require_next(file)
         except IngestError:
@@ -103,10 +101,7 @@ class Position:
         return True
 
     def require_next(self, file: RecordFile) -> None:
-        """Require that a file has the hash of this one as its previous hash, and a block the next number.
-
-        Errors: IngestError.
-        """
+        """Require this one's hash as previous hash, and the next number. Errors: IngestError."""
         self._require_next_number(file)
         if self._is_end_of_records(file):
             self._require_first_block(file)
@@ -120,7 +115,6 @@ class Position:
             )
 
     def broken_chain(self, file: RecordFile) -> IngestError:
-        """Return the error for a file that has another previous hash than the hash of this one."""
         previous, own = describe_difference(file.previous_hash, self.hash)
         hashes = f"its previous hash {previous} is not the hash {own} of {self.name}"
         cause = f"{hashes}, the last file loaded (block {self.index}): the chain is broken"
@@ -165,10 +159,7 @@ class Position:
         return replace(file, previous_hash=self.hash, previous_wrapper_hash=file.previous_hash)
 
     def wrapper_problem(self, file: RecordFile) -> str:
-        """Say how the block around a file does not follow the one around this file; "" if it does.
-
-        Signatures of a wrapped record file do not cover the block around it, threshold signatures do.
-        """
+        """Say how the block around a file does not follow the one around this file; "" if it does."""
         previous_hash = file.previous_wrapper_hash if file.wrapper else None
         if not self.wrapper_hash or not previous_hash or previous_hash == self.wrapper_hash:
             return ""
@@ -300,10 +291,7 @@ def block_number(file: RecordFile, last: Position | None) -> int:
 
 
 def provisional_offset(file: RecordFile, last: Position | None) -> int:
-    """Return what to add to the blocks counted before format 6 so that this file's own number follows them.
-
-    0 if nothing has to change.
-    """
+    """Return what to add to counted block numbers so that this file's own number follows; 0 for nothing."""
     if last is None or last.version >= 6 or file.block_number is None:
         return 0
     if file.wrapper and file.previous_hash != last.hash:
@@ -313,5 +301,4 @@ def provisional_offset(file: RecordFile, last: Position | None) -> int:
 
 
 def begins_network(file: RecordFile) -> bool:
-    """Return whether a file is the first that its network has written."""
     return file.block_number == 0 or file.previous_hash in ("", NO_HASH)

@@ -49,10 +49,7 @@ def loader_lock() -> Iterator[None]:
 
 
 def require_lock() -> None:
-    """Check that this session still holds the lock, without which another loader may write.
-
-    Errors: OperationalError if the session was lost, and the lock with it; IngestError.
-    """
+    """Require that this session still holds the lock. Errors: OperationalError; IngestError."""
     if not any(is_own for is_own, _ in _holders()):
         raise IngestError(
             "database",
@@ -67,7 +64,6 @@ def _holders() -> list[tuple[Any, ...]]:
 
 
 def _held() -> IngestError:
-    """Return the error that says who holds the lock."""
     names = (name for _, name in _holders() if name)
     holder = next(names, "of another user of the database")
     return IngestError(

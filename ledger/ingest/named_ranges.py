@@ -20,10 +20,7 @@ class InvalidRange(OperatorError):
 
 
 def time_of(text: str, *, end: bool = False) -> int:
-    """Return the time (ns) where a range begins or ends: that of a block number, a date or a timestamp.
-
-    A block counts whole. Errors: InvalidRange.
-    """
+    """Return the time (ns) of a block number (its start or end), date or timestamp. Errors: InvalidRange."""
     if text.isdecimal():
         # Index: record_file__index.
         column = "consensus_end" if end else "consensus_start"
@@ -41,10 +38,7 @@ def time_of(text: str, *, end: bool = False) -> int:
 
 
 def in_range(files: Sequence[AnyFile], start: int | None, end: int | None) -> Sequence[AnyFile]:
-    """Return the files (in consensus order) that may have a transaction of this time (ns, inclusive).
-
-    Errors: StreamFileError for a block that has to be read to know its time.
-    """
+    """Return the files, in order, that may have a transaction of this time (ns). Errors: StreamFileError."""
     # By bisection, as a block has to be read to know its time.
     instant = attrgetter("instant")
     first = 0 if start is None else bisect_right(files, start, key=instant) - 1

@@ -42,10 +42,7 @@ Activity = LoaderState.Activity
 
 @dataclass(frozen=True, kw_only=True)
 class Signatures:
-    """The signers of a file that too few nodes signed, and what is wrong with every other node.
-
-    Stakes are tinybars, or numbers of nodes when `counted`.
-    """
+    """Who signed a file that too few nodes signed; stakes are tinybars, or nodes when `counted`."""
 
     signed: tuple[int, ...]
     others: Mapping[int, str]

@@ -76,7 +76,6 @@ class Quorums:
         return self.latest()
 
     def clear(self) -> None:
-        """Read the tables again at the next call: they may have changed."""
         self._latest = None
 
     def quorum_at(self, timestamp: int) -> Quorum:
@@ -98,10 +97,7 @@ class Quorums:
         )
 
     def _ledger(self, timestamp: int) -> LedgerIdentity | None:
-        """Return the last publication of the network before a time, what the operator names, or a later one.
-
-        A later one may be a repetition, whose row has taken the place of the first one's.
-        """
+        """Return the last publication before a time, the operator's, or a later one, which may repeat it."""
         return _published(timestamp, before=True) or self._first_ledger or _published(timestamp, before=False)
 
 

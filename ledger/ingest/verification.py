@@ -117,11 +117,7 @@ class _ReadFile(NamedTuple):
 
 
 class Verification:
-    """Verifies files in consensus order.
-
-    `found` is called with each finding, `report` with the progress. Without `quorums`, signatures are not
-    looked at.
-    """
+    """Verifies files in consensus order; calls `found` with findings, `report` with the progress."""
 
     def __init__(
         self,
@@ -210,7 +206,6 @@ class Verification:
     # COMPARISON
 
     def _compare(self) -> None:
-        """Compare the rows of the group with the tables."""
         group, self._group = self._group, []
         if not group:
             return

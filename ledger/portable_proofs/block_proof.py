@@ -132,10 +132,7 @@ def _check_order(before: Any, items: Any, position: int | None) -> str:
 
 
 def ledger_of(given: Any, trusted: Trusted, signature: bytes, rests_on: list[str]) -> LedgerIdentity:
-    """Return the ledger, and add to `rests_on` that it is only the document's. Errors: NotProved.
-
-    `given` is a ProvingLedgerJson, read, or None.
-    """
+    """Return the ledger, and note in `rests_on` if only the document names it. Errors: NotProved."""
     stated = None if given is None else _parse_ledger(given)
     trusted_ledger = trusted.ledger
     trusted_id = trusted_ledger.ledger_id if trusted_ledger else trusted.ledger_id

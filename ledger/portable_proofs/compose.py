@@ -191,10 +191,7 @@ class _ItemLookup:
     def items_before(
         self, signed_index: int, result_index: int, max_bytes: int | None
     ) -> ItemsBeforeJson | None:
-        """Return the transactions and the results before, None if they do not tell what belongs together.
-
-        Errors: Unprovable if they have more bytes than `max_bytes`.
-        """
+        """Return all items before, None if they tell nothing. Errors: Unprovable if they are too many."""
         signed = self._between(0, signed_index, SIGNED)
         outputs = self._between(self.header_index + 1, result_index, RESULT, OUTPUT)
         if not proved_items.match_by_order(

@@ -74,7 +74,6 @@ def transaction_of(signed: bytes, result: Any, position: int | None) -> Transact
 
 
 def has_no_result(signed: bytes) -> bool:
-    """Return whether a serialized SignedTransaction is one that never has a result. Errors: DecodeError."""
     return bool(body_of(signed).WhichOneof("data") == _WITHOUT_RESULT)
 
 

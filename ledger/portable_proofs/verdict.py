@@ -91,7 +91,6 @@ class Verdict:
         return _UNPROVED if self.unproved else _PROVED
 
     def lines(self) -> list[str]:
-        """Say it in words."""
         proved = self.transaction
         label = f"transaction {proved.label}"
         where = "record file" if self.version < BLOCK_VERSION else "block"

@@ -7,10 +7,7 @@ from mirror.core.values import timestamp
 
 
 def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> Verdict:
-    """Return what a document shows; `expected` is the transaction that it has to be about.
-
-    Errors: NotProved.
-    """
+    """Return what a document shows of the `expected` transaction, if given. Errors: NotProved."""
     document = parse_json(data)
     if not isinstance(document, dict):
         raise NotProved(FORM, "it is no JSON object")

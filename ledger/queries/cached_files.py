@@ -33,7 +33,6 @@ class Cached(Generic[Key, Value]):
         return TLRUCache(config.value("rest.cache.feeSchedule.maxSize"), ttu=expires)
 
     def take(self, keys: Iterable[Key]) -> dict[Key, Value | None]:
-        """Return the values that are remembered."""
         with self._lock:
             values = {key: self._values.get(key, _ABSENT) for key in keys}
         return {key: value for key, value in values.items() if value is not _ABSENT}

@@ -27,6 +27,5 @@ def bound(timestamps: Bounds, *, descending: bool) -> tuple[Bounds, int | None]:
 
 
 def nanoseconds(setting: str) -> int:
-    """Return the value of a setting that is a duration."""
     seconds: float = config.value(setting)
     return round(seconds * NANOS_PER_SECOND)

@@ -292,7 +292,6 @@ class _Search:
         return _Step(_page(keys, self._query, window.bounds), near)
 
     def _last_timestamp(self) -> int:
-        """Return the last time there is."""
         last: int
         ((last,),) = fetch(
             f"select consensus_timestamp from transaction "
@@ -314,7 +313,6 @@ class _Search:
         return side_edges
 
     def _first(self, side: Side) -> _Step:
-        """Look at a number of a side's rows."""
         window = Window(self._unread, self._query.direction)
         if is_distributed():
             return self._step_until(side, distributed.edge(side, window, self._number))

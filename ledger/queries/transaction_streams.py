@@ -127,7 +127,6 @@ class Stream:
         return window.rows(self.first, self.value, self.time) if self.first else window.where(self.time)
 
     def order(self, window: Window) -> str:
-        """Return the order of the index."""
         first = f"{self.first} {window.direction}, " if self.first else ""
         return f"{first}{self.time} {window.direction}"
 

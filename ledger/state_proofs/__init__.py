@@ -10,10 +10,7 @@ class NotStored(NoProof):
 
 
 class NotFetched(NoProof):
-    """The files that prove it could not be had, or prove nothing.
-
-    `details` are what only the operator may know, such as the buckets that were read; "" for none.
-    """
+    """The files that prove it are not available, or prove nothing; only operators may see `details`."""
 
     def __init__(self, message: str, details: str = "") -> None:
         super().__init__(message)

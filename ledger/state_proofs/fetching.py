@@ -57,10 +57,7 @@ def fetch_from_all(
     *,
     limit: int,
 ) -> Mapping[int, bytes]:
-    """Return a file of at most `limit` bytes of each node by node id, as far as they arrive in time.
-
-    Each bucket is read for the files that are missing in the ones before.
-    """
+    """Return a file of each node by node id, from the first bucket with it, as they arrive in time."""
     contents: dict[int, bytes] = {}
     for folders in buckets:
         futures = {

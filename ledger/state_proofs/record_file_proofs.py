@@ -147,7 +147,6 @@ def _verify_signatures(name: str, contents: Mapping[int, bytes], books: StoredBo
 
 
 def _checked(name: str, stored: bytes, signed: SignedHashes) -> _SignedFile | None:
-    """Return the file if it is the one that was signed."""
     try:
         record = read_record_file(name, stored)
         signed.check(record)
@@ -164,15 +163,11 @@ def _checked(name: str, stored: bytes, signed: SignedHashes) -> _SignedFile | No
 
 
 def can_be_compact(file: RecordFile) -> bool:
-    """Return whether the format of a record file has a compact form."""
     return file.version in (V5, V6)
 
 
 def compact(file: RecordFile, content: bytes, consensus_timestamp: int) -> CompactRecordFileJson:
-    """Return the compact form of a file for the transaction of this time (ns).
-
-    `content` is what the file was read from, decompressed. Errors: NotFetched.
-    """
+    """Return the compact form of a file, decompressed as `content`, for a time (ns). Errors: NotFetched."""
     index = next((item.index for item in file.items if item.consensus_timestamp == consensus_timestamp), None)
     if index is None:
         raise NotFetched(f"Record file {file.name} does not have the transaction")

@@ -35,11 +35,7 @@ def at_time(consensus_timestamp: int) -> TransactionLocation:
 
 
 def document(location: TransactionLocation, *, max_before: int | None = None) -> Mapping[str, object]:
-    """Return the proof of the transaction at this place, as JSON.
-
-    `max_before` is how many bytes of a block that are before the transaction the proof may have.
-    Errors: NoProof.
-    """
+    """Return the proof as JSON, with at most `max_before` bytes of a block before it. Errors: NoProof."""
     if location.file.is_block:
         return block_proofs.document(location.consensus_timestamp, location.file, max_before=max_before)
     return record_file_proofs.document(location.consensus_timestamp, location.file)

@@ -141,10 +141,7 @@ class BalanceFile:
 
 
 def read_balance_file(name: str, data: bytes) -> BalanceFile:
-    """Read the head of the balance file stored as `data` under `name`.
-
-    Errors: StreamFileError when it is corrupt or of an unknown format.
-    """
+    """Read the head of a balance file. Errors: StreamFileError if it is corrupt or of an unknown format."""
     parsed = balance_names.parse(name)
     content = content_of(parsed, data)
     if parsed.format == balance_names.PROTOBUF:

@@ -53,18 +53,15 @@ def parse(name: str) -> BalanceFileName:
 
 
 def is_balance(name: str) -> bool:
-    """Return whether the name is that of a balance file or of its signature file."""
     return _parsed(name) is not None
 
 
 def is_data(name: str) -> bool:
-    """Return whether the name is that of a balance file, not of a signature."""
     parsed = _parsed(name)
     return parsed is not None and not parsed.is_signature
 
 
 def is_signature(name: str) -> bool:
-    """Return whether the name is that of a signature file of a balance file."""
     parsed = _parsed(name)
     return parsed is not None and parsed.is_signature
 
@@ -82,7 +79,6 @@ def signature_name(data_name: str) -> str:
 
 
 def data_name(signature_name: str) -> str:
-    """Return the name of the balance file that is signed."""
     parsed = parse(signature_name)
     compressor = f".{parsed.compressor}" if parsed.compressor else ""
     return f"{parsed.time}_Balances.{parsed.format}{compressor}"

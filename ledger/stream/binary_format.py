@@ -114,7 +114,6 @@ def hash_object(digest: bytes) -> bytes:
 
 
 def running_hash(previous: bytes, record_bytes: bytes, transaction_bytes: bytes) -> bytes:
-    """Return the running hash after one more item."""
     return after_hashes(previous, (sha384(stream_object(record_bytes, transaction_bytes)),))
 
 

@@ -52,10 +52,7 @@ def streamed(number: int) -> str:
 
 
 def parse(name: str) -> BlockFileName:
-    """Parse a name; folders before it are ignored unless its digits begin in them.
-
-    Errors: StreamFileError.
-    """
+    """Parse a name, whose digits may begin in the folders before it. Errors: StreamFileError."""
     parts = name.split("/")
     match = _NAME.fullmatch("/".join(parts[-_GROUPS:])) or _NAME.fullmatch(parts[-1])
     if match is None or int(match["digits"].replace("/", "")) > _MAX_NUMBER:

@@ -43,7 +43,6 @@ class LedgerIdentity(NamedTuple):
 
 
 def identity_from_publication(body: Any) -> LedgerIdentity:
-    """Return the identity in a LedgerIdPublicationTransactionBody."""
     nodes = body.node_contributions
     contributors = (Contributor(each.node_id, each.weight, each.history_proof_key) for each in nodes)
     return LedgerIdentity(body.ledger_id, body.history_proof_verification_key, tuple(contributors))

@@ -30,10 +30,7 @@ class SidecarFile:
 
 
 def read_sidecar_file(name: str, data: bytes, expected_hash: bytes) -> SidecarFile:
-    """Read the sidecar stored as `data`; `expected_hash` is that of its record file's SidecarMetadata.
-
-    Errors: StreamFileError when it is corrupt or another file than the record file means.
-    """
+    """Read a sidecar of this hash. Errors: StreamFileError if it is corrupt or another file."""
     parsed = record_names.parse(name)
     if parsed.sidecar is None:
         raise record_names.invalid(name, record_names.SIDECAR)
@@ -92,10 +89,7 @@ class Wrapper(NamedTuple):
 
 
 class BlockSignature(NamedTuple):
-    """A block's threshold signature, and the root hash that it is of: the block's own, or a later block's.
-
-    `ledger` is what the block itself publishes of the ledger, None if it publishes nothing.
-    """
+    """A block's threshold signature, the root it is of, and the ledger that the block publishes, if any."""
 
     signature: bytes
     root: bytes
@@ -103,10 +97,7 @@ class BlockSignature(NamedTuple):
 
 
 class GenesisState(NamedTuple):
-    """What a network begins with: accounts, runtime code of contracts and files, each by encoded id.
-
-    Accounts are messages Account, files messages File.
-    """
+    """What a network begins with, by encoded id: messages Account, runtime code, messages File."""
 
     accounts: dict[int, Any]
     code: dict[int, bytes]

@@ -46,11 +46,7 @@ log = logs.logger(__name__)
 
 
 def read_record_file(name: str, data: bytes) -> RecordFile:
-    """Read the record file stored as `data` under `name` (a folder before the name is ignored).
-
-    Errors: StreamFileError when it is no record file, corrupt, or of an unknown format; never another
-    exception.
-    """
+    """Read a record file, whatever folder is before its name. Errors: StreamFileError, never another."""
     parsed = record_names.parse(name)
     if parsed.is_signature or parsed.sidecar is not None:
         raise record_names.invalid(name, record_names.RECORD)

@@ -89,10 +89,7 @@ class RecordItem:
         hapi_version: HapiVersion = NO_HAPI_VERSION,
         serialized: tuple[bytes, bytes] | None = None,
     ) -> None:
-        """`previous` is the item before in the same file; `serialized` are both messages, if they are known.
-
-        Errors: InvalidItem.
-        """
+        """`previous` is the item before it; `serialized` are both messages, if known. Errors: InvalidItem."""
         self.index = index
         self.transaction = transaction
         self.record = record
@@ -155,19 +152,16 @@ class RecordItem:
 
     @property
     def signature_map(self) -> Any:
-        """The SignatureMap of the transaction."""
         return self._signed.sigMap
 
     @property
     def transaction_bytes(self) -> bytes:
-        """The serialized Transaction."""
         if self._transaction_bytes is None:
             self._transaction_bytes = self.transaction.SerializeToString()
         return self._transaction_bytes
 
     @property
     def record_bytes(self) -> bytes:
-        """The serialized TransactionRecord."""
         if self._record_bytes is None:
             self._record_bytes = self.record.SerializeToString()
         return self._record_bytes
@@ -250,10 +244,7 @@ class RecordItem:
 
     @property
     def hash(self) -> bytes:
-        """The hash of a contract transaction (32 bytes).
-
-        The Ethereum hash if the item wraps an Ethereum transaction, else the start of the transaction hash.
-        """
+        """The hash of a contract transaction (32 bytes): the Ethereum hash, or the start of its own."""
         if self.ethereum is not None:
             return self.ethereum.hash
         start: bytes = self.record.transactionHash[:_SHORT_HASH_LENGTH]

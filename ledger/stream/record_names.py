@@ -92,7 +92,6 @@ def instant_of(time: str) -> int | None:
 
 
 def is_record(name: str) -> bool:
-    """Return whether the name is that of a record file, not of a sidecar or signature."""
     with suppress(InvalidFileName):
         parsed = parse(name)
         return parsed.sidecar is None and not parsed.is_signature
@@ -100,7 +99,6 @@ def is_record(name: str) -> bool:
 
 
 def is_signature(name: str) -> bool:
-    """Return whether the name is that of a signature file."""
     with suppress(InvalidFileName):
         return parse(name).is_signature
     return False

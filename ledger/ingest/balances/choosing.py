@@ -29,15 +29,11 @@ class NoBalances(Exception):
 
 
 def is_enabled() -> bool:
-    """Return whether a start in the middle is to begin with the balances of a file, by the setting."""
     return str(config.value(SETTING)) == "auto"
 
 
 def from_bucket(download: BalanceDownload, quorums: Quorums, until: int) -> Start:
-    """Return the start after the newest balance file of a bucket up to a time (ns).
-
-    Errors: NoBalances; NoAddressBook.
-    """
+    """Return the start after the newest balance file up to a time (ns). Errors: NoBalances; NoAddressBook."""
     quorum = quorums.quorum()
     reason = ""
     try:

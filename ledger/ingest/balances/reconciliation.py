@@ -128,7 +128,6 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """Say how the node and the file compare."""
         findings = []
         if self.total != TOTAL_TINYBARS:
             findings.append(f"its accounts hold {self.total:,} tinybars together, not {TOTAL_TINYBARS:,}")

@@ -91,9 +91,7 @@ class Snapshots:
         return None if last is None else int(last)
 
     def advance(self, batch: Batch, consensus_end: int, last: int | None) -> int:
-        """Take a snapshot at the end of a file if it is due. Return the time of the snapshot that is then the
-        last.
-        """
+        """Take a snapshot at the end of a file if it is due; return the time of the last one then."""
         if last is None:
             return consensus_end + self._delay
         if self._enabled and self._lacks_treasury:
@@ -155,7 +153,6 @@ def _add_treasury(cursor: CursorWrapper) -> None:
 
 
 def snapshot_name(timestamp: int) -> str:
-    """Return the name that a balance file of this time would have."""
     return f"{record_names.shortest_time(timestamp)}_Balances.csv"
 
 

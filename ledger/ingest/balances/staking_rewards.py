@@ -181,10 +181,7 @@ class Period(NamedTuple):
 
 
 def compute_rewards(cursor: CursorWrapper) -> None:
-    """Bring `entity_stake` up to the last period that ended, period by period.
-
-    A period waits while no balance snapshot is known for its end.
-    """
+    """Bring `entity_stake` up to the last period that ended and has a balance snapshot."""
     values = {
         "reward_account": config.own_id(REWARD_ACCOUNT_NUM),
         "treasury": config.own_id(TREASURY_NUM),

@@ -78,7 +78,6 @@ class Start:
 
     @property
     def sentence(self) -> str:
-        """Say what loading begins with."""
         signed = f", signed by {len(self.signed_by)} nodes" if self.signed_by else ", not signed"
         return (
             f"Loading begins after {self.file.name}{signed}: accounts and tokens begin with the balances in "
@@ -122,20 +121,14 @@ class Start:
 
 
 def offset_of(consensus_timestamp: int) -> int:
-    """Return the offset of a balance file (ns): it includes all transactions up to its timestamp plus this.
-
-    0 except for some files of mainnet.
-    """
+    """Return what to add to the time of a balance file for that of its last transaction (ns)."""
     if config.value("network") == "mainnet" and _OFFSET_FIRST <= consensus_timestamp <= _OFFSET_LAST:
         return _OFFSET
     return 0
 
 
 def stage(cursor: CursorWrapper, file: BalanceFile) -> None:
-    """Copy a file into the table `file_balance`, which is gone at the end of the transaction.
-
-    Errors: StreamFileError.
-    """
+    """Copy a file into the temporary table `file_balance` of the transaction. Errors: StreamFileError."""
     cursor.execute(_TABLE)
     copy_rows(cursor, "file_balance", _COLUMNS, _staged_rows(file))
     cursor.execute("analyze file_balance")

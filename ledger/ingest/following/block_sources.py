@@ -145,10 +145,7 @@ class BlockNodeSource:
         return pause <= seconds
 
     def _note_end(self, choice: NodeSelection, subscription: Subscription) -> None:
-        """Leave a stream that has ended; after one without a block the next has to wait.
-
-        Errors: BlockNodeFailure if the node has sent no block though it said that it had one.
-        """
+        """Leave a stream that has ended. Errors: BlockNodeFailure if it lacks a block that the node has."""
         is_empty = subscription.number == choice.number
         if is_empty and choice.reason is not SelectionReason.NEXT:
             cause = f"the block node has ended the stream without block {choice.number}, which it has"
@@ -158,10 +155,7 @@ class BlockNodeSource:
         self._close_subscription()
 
     def _late_block(self, node: BlockNode, subscription: Subscription) -> FetchedBlock | None:
-        """Return the block that a quiet node has after all, None if it has none; leave it if another has.
-
-        Errors: BlockNodeFailure if it has the block and does not send it, or does not answer.
-        """
+        """Return the block that a quiet node has after all, else None. Errors: BlockNodeFailure."""
         number, waited, available = subscription.number, subscription.idle, self.scheduler.available(node)
         if available is None:
             raise BlockNodeStall(
@@ -183,10 +177,7 @@ class BlockNodeSource:
         return None
 
     def _require_no_stall(self, node: BlockNode, subscription: Subscription) -> None:
-        """Errors: BlockNodeStall if a node sends nothing while another one has the whole block.
-
-        The block is newer than the last look, when no other node had it.
-        """
+        """Errors: BlockNodeStall if a node sends nothing while another one has the whole block."""
         now = time.monotonic()
         if subscription.idle < STALL_SECONDS or now < self._next_stall_check:
             return

@@ -41,10 +41,7 @@ _REGISTERED = f"""
 
 
 def open_block_source(location: str = "") -> BlockSource:
-    """Open the source of blocks from `location` (a folder or URL), or else the configured one.
-
-    Errors: OperatorError.
-    """
+    """Open the source of blocks from `location`, or else the configured one. Errors: OperatorError."""
     source_type = config.value(_BLOCK + "sourceType")
     if location or source_type == "FILE":
         return _bucket(location)

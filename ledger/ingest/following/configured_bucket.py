@@ -11,10 +11,7 @@ _DOWNLOADER = "importer.downloader."
 
 
 def open_download(location: str = "") -> Download:
-    """Open the download from `location` (a folder or URL), or else from the configured bucket.
-
-    Errors: OperatorError.
-    """
+    """Open the download from `location`, or else from the configured bucket. Errors: OperatorError."""
     return Download(
         stream_bucket(location),
         stream_layout(Layout),
@@ -31,10 +28,7 @@ def open_balance_download(location: str = "") -> BalanceDownload:
 
 
 def names_public_bucket() -> bool:
-    """Return whether the settings name the bucket of a public network, whose stream began years ago.
-
-    The demonstration streams end, and any other bucket is the operator's own choice.
-    """
+    """Return whether the settings name the bucket of a public network that goes on."""
     network = config.value("network")
     public = PUBLIC_BUCKETS.get(network)
     if network == "demo" or config.value(_DOWNLOADER + "cloudProvider") not in SCHEMES:

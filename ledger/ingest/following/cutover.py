@@ -107,7 +107,6 @@ class Choice:
         self.stream = self._default_stream()
 
     def file_verified(self, file: RecordFile) -> None:
-        """Note a verified file of the stream that is followed."""
         self._last = LastFile.from_record_file(file)
         self._changed_at = self._clock()
         previous_stage, self._stage = self._stage, self._current_stage()
@@ -117,10 +116,7 @@ class Choice:
             self._change(self._default_stream())
 
     def nothing_new(self, *, fetching: bool = False) -> None:
-        """Note that the stream that is followed has nothing new; this may change the stream.
-
-        With `fetching`, a file was found that is being fetched.
-        """
+        """Change the stream if need be, as it has nothing new; `fetching`: a file is being fetched."""
         if self._stage is _Stage.ALTERNATING and self._clock() - self._changed_at >= self._threshold:
             self._change(self.stream.other)
         elif self._stage is _Stage.FIRST:
@@ -169,10 +165,7 @@ class Choice:
 
 
 class CutoverFollower:
-    """Follows one stream or the other, as the choice says.
-
-    `followers` begin to follow one after what is stored.
-    """
+    """Follows one stream or the other, as the choice says; each begins after what is stored."""
 
     def __init__(self, choice: Choice, followers: Mapping[Stream, Callable[[], StreamFollower]]) -> None:
         self._choice = choice

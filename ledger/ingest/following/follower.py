@@ -55,10 +55,7 @@ class _Fetch:
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """The time to follow (ns): from where the tables end, or from `start` if that is later, to `until`.
-
-    `from_containing_file`: begin with the file that holds the time before `start`, if it lasts until then.
-    """
+    """The time to follow (ns); `from_containing_file`: from the file that holds the time before `start`."""
 
     start: int | None = None
     until: int | None = None
@@ -167,7 +164,6 @@ class Follower(StreamFollower):
         return positions[0] if len(positions) == 1 else record_names.parse(positions[-1]).time
 
     def _list(self) -> bool:
-        """Look for new files, and return whether there are any."""
         listing = self._download.listing(self._quorums.quorum(), self._listed_until)
         self._listed.extend(listing.files)
         if listing.files:
@@ -304,10 +300,7 @@ class BlockFollower(StreamFollower):
             self._source.close()
 
     def _next(self) -> StreamFile | None:
-        """Return the next block of the chain, None while there is none or after a refused one.
-
-        The first look does not wait, so that the blocks before are stored first; the next one does.
-        """
+        """Return the next block of the chain, None while there is none; only the first look does not wait."""
         started_at, poll_seconds, self._poll_seconds = time.monotonic(), self._poll_seconds, 0.0
         try:
             block = self._source.next(self._number, poll_seconds)

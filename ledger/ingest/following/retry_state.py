@@ -15,10 +15,7 @@ SECONDS_BEFORE_STUCK = 10.0
 
 
 class RetryState:
-    """Why a follower waits, since when, and how long until the next try.
-
-    `shortest` and `longest` bound the pauses (seconds).
-    """
+    """Why a follower waits, since when, and how long until the next try. Pauses are in seconds."""
 
     def __init__(self, shortest: float, longest: float, report: Reporting | None) -> None:
         self._shortest = shortest
@@ -43,6 +40,5 @@ class RetryState:
             self._report.stuck(Problem.from_error(problem))
 
     def end(self) -> None:
-        """Note that a try succeeded."""
         self.pause = self._next = self._shortest
         self._failing_since, self.problem = None, None

@@ -93,10 +93,7 @@ class Batch(Rows):
             self.nft_parties.update(entities)
 
     def complete_block(self, work: Callable[[dict[str, Any]], None]) -> None:
-        """Do `work` with the row of the block being read, just before the batch is written.
-
-        By then the EVM addresses of its rows are filled in.
-        """
+        """Do `work` with the row of the block, with EVM addresses, just before the batch is written."""
         self._of_block.append(work)
 
     def add_block(self, **columns: Any) -> None:
@@ -133,14 +130,12 @@ class Batch(Rows):
         super().write(cursor)
 
     def complete(self, cursor: CursorWrapper) -> None:
-        """Fill in the values that depend on the whole batch."""
         self.evm_addresses.write(cursor)
         for work in self._completions:
             work()
         self._completions = []
 
     def amend_transaction(self, column: str, value: Any) -> None:
-        """Set a column of the `transaction` row of the item being read."""
         self.transaction[column_names(Transaction).index(column)] = value
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
@@ -177,14 +172,10 @@ class Batch(Rows):
         return entity
 
     def warning(self, item: RecordItem, problem: str) -> None:
-        """Log an anomaly of an item, which is no problem."""
         self.note(item.consensus_timestamp, problem, recoverable=False)
 
     def recoverable(self, item: RecordItem, problem: str) -> None:
-        """Count and log a problem of one item that does not stop the stream.
-
-        Errors: RecoverableError when the operator wants it to stop.
-        """
+        """Count and log a problem of one item. Errors: RecoverableError when the operator wants to stop."""
         if self.persist.halt_on_error:
             raise RecoverableError(problem)
         self.note(item.consensus_timestamp, problem, recoverable=True)

@@ -40,13 +40,11 @@ class DirtyKeys:
         self._current.update(keys)
 
     def submit(self) -> None:
-        """The batch at hand is handed to the writer."""
         self._number += 1
         self._submitted.append((self._number, self._current))
         self._current = set()
 
     def commit(self) -> None:
-        """All batches that the writer got are committed."""
         self.committed = self._number
 
     def discard_until(self, number_committed: int) -> None:

@@ -36,7 +36,6 @@ class EntityLookup:
         return entity
 
     def contract(self, contract: Any) -> int:
-        """Resolve a ContractID by number or by EVM address."""
         if contract.WhichOneof("contract") != "evm_address":
             return entity_id.from_contract(contract)
         return self.evm_address(contract.evm_address)

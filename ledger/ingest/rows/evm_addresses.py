@@ -38,7 +38,6 @@ class EvmAddresses:
             row[column] = addresses.get(account, row[column])
 
     def _addresses(self, cursor: CursorWrapper, accounts: set[int]) -> dict[int, bytes]:
-        """Return the stored addresses of those accounts that have one."""
         cursor.execute(
             "select id, evm_address from entity where id = any(%s) and evm_address is not null",
             [list(accounts)],

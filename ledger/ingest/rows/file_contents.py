@@ -50,10 +50,7 @@ class FileContents:
         self._decoded.pop(file, None)
 
     def decoded(self, file: int, timestamp: int) -> bytes | None:
-        """Return the bytes that a file holds in hex, at the item of this consensus timestamp.
-
-        None when the file is not known, not hex, or a system file.
-        """
+        """Return the bytes that a user file holds in hex, as of a consensus timestamp; None if unknown."""
         if not _is_user_file(file):
             return None
         if file not in self._decoded:
@@ -66,7 +63,6 @@ class FileContents:
         self._writing, self._read = self._read, {}
 
     def clear(self) -> None:
-        """Forget everything after a batch was not committed."""
         self._read, self._writing = {}, {}
         self._decoded.clear()
 

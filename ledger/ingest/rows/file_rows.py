@@ -51,10 +51,7 @@ class FileRows:
     def add(
         self, batch: Batch, source: StreamFile, file: RecordFile, *, index: int, load_start: int
     ) -> list[RecordItem]:
-        """Add the block `index`, and return its transactions that are within the dates.
-
-        Errors: StreamFileError for a sidecar that is damaged, IngestError for a transaction.
-        """
+        """Add the block `index`, and return its transactions within the dates. Errors: IngestError."""
         self._attach_sidecars(batch, source, file)
         batch.begin_file(file.items)
         if file.version >= block_file.VERSION:
@@ -221,10 +218,7 @@ def _item_name(item: RecordItem) -> str:
 
 
 def _skipped_fields() -> frozenset[int]:
-    """Return the consensus timestamps (ns) to skip, written as in messages or the log.
-
-    Errors: InvalidFilter.
-    """
+    """Return the consensus timestamps (ns) to skip. Errors: InvalidFilter."""
     texts = config.value(SKIP)
     try:
         return frozenset(
@@ -235,10 +229,7 @@ def _skipped_fields() -> frozenset[int]:
 
 
 def _warn_unordered(batch: Batch, file: RecordFile) -> None:
-    """Note that the transactions of a record file are not in the order of their times.
-
-    Errors: IngestError when the operator wants to stop at problems.
-    """
+    """Note that transactions are not in the order of time. Errors: IngestError if problems stop."""
     problem = "the first transaction is not the first in time, or the last one not the last"
     try:
         batch.recoverable(file.items[0], problem)

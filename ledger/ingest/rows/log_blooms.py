@@ -15,10 +15,7 @@ _ADDRESS_LENGTH = 20
 
 
 def complete_blooms(batch: Batch, file: RecordFile) -> None:
-    """Add the missing blooms of logs and results before the batch is written, and the block its own.
-
-    Call it before the items of the file are turned into rows.
-    """
+    """Add missing blooms before the batch is written. Call it before the items become rows."""
     incomplete = [
         result
         for item in file.items

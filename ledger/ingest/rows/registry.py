@@ -113,18 +113,13 @@ def at_start(function: StartWork) -> StartWork:
 
 
 def entity_of(item: RecordItem, batch: "Batch") -> int:
-    """Return the encoded id of the entity that the item is about.
-
-    0 when its type names none, an OutOfRangeEntityId when the id it names is no valid one.
-    """
+    """Return the id of the entity that the item is about: 0 for none, or an OutOfRangeEntityId."""
     function = _entity_of.get(item.transaction_type)
     return function(item, batch) if function else 0
 
 
 def steps() -> tuple[list[ItemHandler], dict[bool, Handlers], list[ItemHandler]]:
-    """Return the steps of an item: those before its type's handlers, the handlers by success and type, and
-    those after.
-    """
+    """Return the steps of an item: before, handlers by success and type, and after."""
     before = [function for order, function in _every if order < Order.TYPE]
     after = [function for order, function in _every if order > Order.TYPE]
     return before, {True: _on_success, False: _on_failure}, after

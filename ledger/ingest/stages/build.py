@@ -62,7 +62,6 @@ class FileBatch:
     changes_nodes: bool = False
 
     def shift_blocks(self, offset: int) -> None:
-        """Add `offset` to the number of every block so far."""
         self.rows.shift_blocks(offset)
         self.ranges = {start: each.shifted(offset) for start, each in self.ranges.items()}
 
@@ -108,7 +107,6 @@ class BuildStage:
         return self._balances.file.consensus_timestamp if self._balances and not last else snapshot
 
     def clear(self) -> None:
-        """Forget what a failed batch has changed."""
         self._lookup.clear()
         self._files.clear()
 
@@ -145,10 +143,7 @@ class BuildStage:
         _count(added, progress)
 
     def _chain(self, batch: FileBatch, added: NextFile, progress: Progress) -> None:
-        """Note a break between wrapped blocks, and correct counted block numbers.
-
-        Errors: IngestError for a break when the operator wants to stop at problems.
-        """
+        """Note a break between wrapped blocks, and correct counted numbers. Errors: IngestError."""
         if problem := added.chained.wrapper_problem:
             if self._persist.halt_on_error:
                 raise IngestError(

@@ -51,10 +51,7 @@ class Arrival(NamedTuple):
 
 @dataclass(slots=True)
 class _Chunk:
-    """Consecutive files of a size (bytes), and once `is_done` is set what was prefetched of each.
-
-    Nothing is prefetched without a request.
-    """
+    """Consecutive files, and once `is_done` is set what was prefetched of each, by a request."""
 
     sources: list[StreamFile | None] = field(default_factory=list)
     request: PrefetchRequest | None = None
@@ -110,10 +107,7 @@ class Readers:
     def arrivals(
         self, files: Iterable[StreamFile | None], request_for: Callable[[StreamFile], PrefetchRequest | None]
     ) -> Generator[Arrival, None, None]:
-        """Yield every file in order, with what was prefetched of it.
-
-        `request_for` returns by what a file is prefetched, None if it should not be.
-        """
+        """Yield every file in order, with what was prefetched by the request that `request_for` returns."""
         chunks = _chunks(files, request_for)
         pending: deque[_Chunk] = deque()
         try:

@@ -45,10 +45,7 @@ class VerifyStage:
     def next(
         self, source: StreamFile, prefetched: PrefetchedFile | None, progress: Progress
     ) -> NextFile | None:
-        """Return the file, verified; None if it is loaded already or lies before the start.
-
-        Errors: StreamFileError, IngestError for a file that lies before the last one loaded.
-        """
+        """Return the file, verified; None if it is loaded or before the start. Errors: IngestError."""
         last, balances = progress.last, self._options.balances
         if last and last.reaches(source) and self._loaded.has(source, last):
             progress.skipped += 1

@@ -43,7 +43,6 @@ class Writer:
 
 
 def _begin_run() -> None:
-    """Do what is due before a run."""
     with transaction.atomic(), connection.cursor() as cursor:
         stored_network.remember()
         for work in START:

@@ -9,10 +9,7 @@ from mirror.core.values.hapi.messages import PendingAirdropId, PendingAirdropRec
 
 
 def pending_airdrops(body: Any, results: Iterable[Any], state: StateAfter) -> list[Any]:
-    """Return the PendingAirdropRecords of a TokenAirdropTransactionBody.
-
-    `results` are the TokenTransferLists of the transaction's result.
-    """
+    """Return the PendingAirdropRecords of a body; `results` are the TokenTransferLists of its result."""
     received = set(_received(results))
     pending: list[Any] = []
     # Backward, as the state is unwound: one transaction may name a receiver twice.

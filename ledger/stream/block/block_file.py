@@ -38,10 +38,7 @@ _TRUST_ANYWAY = "If you trust where the block comes from, load it with --without
 
 
 def read_block_file(name: str, data: bytes) -> RecordFile:
-    """Read the block stored as `data` under `name`, whose digits may begin in the folders before it.
-
-    Errors: StreamFileError when it is no block file, corrupt, or of another number than its name says.
-    """
+    """Read a block; its digits may begin in folders before the name. Errors: StreamFileError."""
     parsed = block_names.parse(name)
     block = read_items(parsed.name, content_of(parsed, data, max_bytes=max_block_bytes()))
     file = record_file_of_block(block, parsed.number, len(data))
@@ -52,10 +49,7 @@ def read_block_file(name: str, data: bytes) -> RecordFile:
 def record_file_of_block(
     block: BlockContent, number: int, size: int, items: list[RecordItem] | None = None
 ) -> RecordFile:
-    """Return the block with a number and a size in bytes as a record file.
-
-    `items` are its record items if they were made while it was read. Errors: StreamFileError.
-    """
+    """Return the block as a record file, of these `items` if they are made. Errors: StreamFileError."""
     _check_number(block, number)
     if block.record_file is not None:
         return read_wrapped(block, size)
@@ -105,10 +99,7 @@ def _check_number(block: BlockContent, number: int) -> None:
 
 
 def _signature(block: BlockContent, root: bytes, items: list[RecordItem]) -> BlockSignature | None:
-    """Return the signature in the first proof. Errors: StreamFileError.
-
-    Blocks of the older generation may have none.
-    """
+    """Return the signature in the first proof; old blocks may have none. Errors: StreamFileError."""
     signature = signature_of(block, block.proof, root, items)
     if block.proof.WhichOneof("proof") == RECORD_FILE:
         raise damaged(block.name, "its proof holds signatures of a record file, but there is none in it")
@@ -218,7 +209,6 @@ class OriginalBlock:
         self._pieces: list[bytes] = []
 
     def add(self, item: bytes) -> None:
-        """Add a serialized item."""
         for part in (_TAG + wire.encode_varint(len(item)), item):
             if piece := self._compressor.compress(part):
                 self._pieces.append(piece)
@@ -241,10 +231,7 @@ def compressed(original: bytes) -> bytes:
 
 
 def received(original: bytes) -> bytes:
-    """Return a block whose name has no compressor as a serialized `Block` message.
-
-    A streamed one is held as zstd, one of a file as it is there.
-    """
+    """Return a block as a serialized `Block`, as its name has no compressor; a streamed one is zstd."""
     if not original.startswith(_ZSTD_MAGIC):
         return original
     return zstandard.ZstdDecompressor().decompressobj().decompress(original)

@@ -29,10 +29,7 @@ _TIME, _WAY, _ROOT = range(_PATHS)
 def signature_of(
     block: BlockContent, proof: Any, root: bytes, items: Sequence[RecordItem]
 ) -> BlockSignature | None:
-    """Return the signature in a BlockProof, with the root hash that it is of; None if it is of another kind.
-
-    Errors: StreamFileError when it can't be one of this block.
-    """
+    """Return the signature in a BlockProof, None if it is of another kind. Errors: StreamFileError."""
     field = proof.WhichOneof("proof")
     if field == "signed_block_proof":
         signed, signature = root, proof.signed_block_proof.block_signature
@@ -55,10 +52,7 @@ def signature_of(
 
 
 def signed_root(proof: Any, root: bytes) -> bytes:
-    """Return the root hash of the later block, which is signed, for the root hash of a block.
-
-    `proof` is a StateProof message. Errors: WrongSignature.
-    """
+    """Return the root hash of the later block that is signed, by a StateProof. Errors: WrongSignature."""
     if len(proof.paths) != _PATHS:
         raise WrongSignature(f"its proof has {len(proof.paths)} paths, not {_PATHS}")
     time, way = proof.paths[_TIME], proof.paths[_WAY]

@@ -40,7 +40,6 @@ def add_function_result(
 
 
 def _add_log(logs: Any, log: Any, addresses: Mapping[int, bytes]) -> bytes:
-    """Add a log, and return its bloom."""
     contract, topics = log.contract_id, log.topics
     address = contract.evm_address or addresses.get(entity_id.from_contract(contract))
     bloom = log_bloom.create_bloom(address, topics) if address else b""
@@ -82,10 +81,7 @@ def sidecar_records(
 
 
 def _add_storage(changes: Any, usage: Any, state: StateAfter, hook: Hook | None) -> None:
-    """Add the values read from a contract's storage, and those written to slots named by index, if any.
-
-    All hooks run as one contract, but each has a storage of its own.
-    """
+    """Add the values read from the storage of a contract or hook, and those written by index, if any."""
     contract, written, values_read = usage.contract_id, usage.written_slot_keys.keys, []
     storage: Storage = entity_id.from_contract(contract)
     of_hook = hook is not None and contract.contractNum == HOOKS_NUM

@@ -73,7 +73,6 @@ _NUMBERS = {
 
 
 def transaction_record(record: Any) -> Any:
-    """Return a record of a block as a TransactionRecord."""
     data: bytes = record.SerializeToString()
     parts: list[bytes] = []
     for field in wire.fields(data):

@@ -157,10 +157,7 @@ class RecordMaker:
             first += len(transactions)
 
     def _complete(self, first: int, transactions: list[BlockTransaction]) -> None:
-        """Complete the records of a top level transaction and its children, from the last one on.
-
-        `first` is the index of the first of them.
-        """
+        """Complete the records of a top level transaction and its children, from the last to the `first`."""
         items = self._items[first : first + len(transactions)]
         try:
             state = StateAfter(chain.from_iterable(each.state_changes for each in transactions))

@@ -32,11 +32,7 @@ _OF_CONTRACTS = frozenset((NUMBERS["CONTRACTCALL"], NUMBERS["CONTRACTCREATEINSTA
 
 
 class RecordParts(NamedTuple):
-    """The parts of a block that complete a record.
-
-    `traces` are the EvmTraceData of the transaction, `addresses` the EVM addresses of contracts (encoded)
-    in the block so far.
-    """
+    """What completes a record: EvmTraceData in `traces`, EVM addresses of contracts (encoded) so far."""
 
     item: RecordItem
     transaction: BlockTransaction

@@ -45,7 +45,6 @@ def slot_of(storage: Storage, key: bytes) -> Slot:
 
 
 def hook_of(hook_id: Any) -> Hook:
-    """Return the hook that a HookId names."""
     owner = hook_id.entity_id
     if owner.HasField("contract_id"):
         return entity_id.from_contract(owner.contract_id), hook_id.hook_id
@@ -172,10 +171,7 @@ class StateAfter:
         return supply
 
     def take_airdrop(self, airdrop: Any, added: int) -> int:
-        """Return the pending amount of a fungible token after an airdrop that added so much.
-
-        If the airdrop was cancelled at once, the state does not have it: then it is what was added.
-        """
+        """Return the pending amount after an airdrop that added so much; just that if it was cancelled."""
         key = _key(airdrop)
         amount = self._airdrops.get(key)
         if amount is None:
@@ -191,9 +187,7 @@ class StateAfter:
             self._airdrops[_key(airdrop)] = amount
 
     def take_message(self, topic: int) -> tuple[int, bytes] | None:
-        """Return sequence number and running hash of a topic's last message; those of earlier ones are
-        unknown.
-        """
+        """Return number and running hash of a topic's last message; earlier ones are unknown."""
         return self._topics.pop(topic, None)
 
     # Storage: the value a later transaction reads is what an earlier one wrote

@@ -46,10 +46,7 @@ EMPTY_PREFIXED = sha384(_LEAF)
 
 
 class Sibling(NamedTuple):
-    """A step of the path from a leaf to the root: the sibling's hash, and whether that is on the left.
-
-    Where the newer tree has a node with one child, the hash is empty.
-    """
+    """A step of the path to the root: the sibling on the left or right, empty for a node with one child."""
 
     hash: bytes
     is_left: bool
@@ -86,10 +83,7 @@ class Section:
 
     @property
     def complete_roots(self) -> list[bytes]:
-        """The roots of the complete trees of the leaves, the largest first.
-
-        They are what is on the left of the path of the next leaf, seen from the root.
-        """
+        """The roots of the complete trees, the largest first: the left siblings of the next leaf."""
         return [root for root in reversed(self._roots) if root is not None]
 
     def root(self) -> bytes:
@@ -106,10 +100,7 @@ class Section:
 
 
 class BlockTree:
-    """The lists of a block, hashed as items come, a number of them at a time.
-
-    Where the generation is not known yet, all items wait for `begin`.
-    """
+    """The lists of a block, hashed as items come; until `begin` tells the generation they wait."""
 
     def __init__(self, *, prefixed: bool | None = None) -> None:
         self._lists: list[Section] = []
@@ -142,11 +133,7 @@ class BlockTree:
         return [each.root() for each in self._lists]
 
     def root(self, block_timestamp: bytes, footer_hashes: Sequence[bytes]) -> bytes:
-        """Return the root hash.
-
-        `block_timestamp` is the header's serialized Timestamp, `footer_hashes` are the footer's in field
-        order.
-        """
+        """Return the root hash, by the header's serialized Timestamp and the footer's hashes."""
         inputs = [*footer_hashes, *self.list_roots()]
         root = root_of(inputs, prefixed=self._prefixed)
         if self._prefixed:

@@ -119,10 +119,7 @@ def _signed_file(block: BlockContent) -> Any | None:
 
 
 def _version(name: record_names.StreamFileName, contents: _Contents) -> int:
-    """Return the format of a record file that no proof tells: by its hash, or by the time of the format.
-
-    Only the last hash of format 2 is one of the file, later ones are of its transactions.
-    """
+    """Return the format of a record file that no proof tells: by its hash, or by the time of the format."""
     message = contents.message
     version = message.hapi_proto_version
     if (version.major, version.minor) >= _FORMAT_6_SINCE:
@@ -227,10 +224,7 @@ def _rebuild(version: int, name: record_names.StreamFileName, contents: _Content
 
 
 def _signed_content(version: int, contents: _Contents) -> bytes:
-    """Return the content that nodes signed: in format 6 without amendments.
-
-    The header of format 2 has only the minor HAPI version.
-    """
+    """Return the content that nodes signed: in format 6 without amendments."""
     if version == V6:
         return _INT32.pack(V6) + contents.serialized
     message, hapi = contents.message, contents.message.hapi_proto_version

@@ -26,10 +26,7 @@ class AddressBookNode(NamedTuple):
 
 
 def read_address_book(name: str, data: bytes) -> list[AddressBookNode]:
-    """Return the nodes of a serialized NodeAddressBook; of several entries of one node the first counts.
-
-    Errors: StreamFileError when it cannot be parsed or a node has no account.
-    """
+    """Return the nodes of a NodeAddressBook, the first entry of each. Errors: StreamFileError."""
     try:
         message = messages.parse(NodeAddressBook, data)
     except DecodeError as error:

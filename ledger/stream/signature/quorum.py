@@ -25,10 +25,7 @@ _MAX_BOOKS_NAMED = 3
 
 
 def required_for_proofs(nodes: int) -> int:
-    """Return how many of so many nodes have to have signed a file for a state proof: a third of them.
-
-    Their stakes don't count in such a proof, as an address book does not tell them.
-    """
+    """Return how many of so many nodes have to sign for a state proof: a third, whatever their stakes."""
     return -(-nodes // 3)
 
 
@@ -135,10 +132,7 @@ class NoQuorum(StreamFileError):
 
 @dataclass(frozen=True)
 class SignedHashes:
-    """The hashes that a quorum signed, as lower-case hex, and its signers.
-
-    There is no metadata hash before format 5. `files` are the signature files by the signers' accounts.
-    """
+    """The hashes that a quorum signed (hex), its signers, and signature files by their accounts."""
 
     data_name: str
     file_hash: str
@@ -160,10 +154,7 @@ class SignedHashes:
 
 
 class Votes:
-    """The signatures of one file, counted as they arrive.
-
-    `name` is the file's in messages. `missing` is the reason of nodes without a signature.
-    """
+    """The signatures of one file, counted as they arrive; `missing` is the reason of nodes without one."""
 
     def __init__(self, name: str, quorum: Quorum, *, missing: str = NO_SIGNATURE) -> None:
         self.name = name

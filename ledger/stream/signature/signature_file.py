@@ -32,11 +32,7 @@ _OBJECT_VERSION = 1
 
 
 def verify(public_key: str, signed_hash: bytes, signature: bytes) -> bool:
-    """Return whether `signature` is a node's over the 48 bytes `signed_hash`.
-
-    `public_key` is the text in an address book: hex of the DER SubjectPublicKeyInfo. If it is no RSA key,
-    nothing verifies.
-    """
+    """Return whether a signature of 48 bytes is by a public key in hex of DER; False if it is no RSA key."""
     key = _rsa_key(public_key)
     if key is None:
         return False
@@ -69,7 +65,6 @@ class SignatureFile:
 
     @property
     def data_name(self) -> str:
-        """The name of the file that is signed."""
         if balance_names.is_balance(self.name):
             return balance_names.data_name(self.name)
         return record_names.data_name(self.name, self.version)
@@ -84,10 +79,7 @@ class SignatureFile:
 
 
 def read_signature_file(name: str, data: bytes) -> SignatureFile:
-    """Read the signature file stored as `data` under `name`.
-
-    Errors: StreamFileError when it is corrupt or of an unknown format.
-    """
+    """Read a signature file. Errors: StreamFileError if it is corrupt or of an unknown format."""
     parsed = balance_names.parse(name) if balance_names.is_balance(name) else record_names.parse(name)
     if not parsed.is_signature:
         raise record_names.invalid(name, record_names.SIGNATURE)

@@ -72,7 +72,6 @@ def field(data: bytes, *path: int, default: Any = b"") -> Any:
 
 
 def repeated(data: bytes, number: int) -> list[bytes]:
-    """Return all messages in a field."""
     values = [value for each, value in fields(data) if each == number]
     require(all(isinstance(value, bytes) for value in values), "a field has a value of another type")
     return values

@@ -40,10 +40,7 @@ class LocalBalances:
         return bool(self.signatures) or set(self.copies) != {UNKNOWN_NODE}
 
     def read(self, quorum: Quorum | None) -> tuple[BalanceFile, tuple[int, ...]]:
-        """Return the file, and the nodes that signed it: a quorum of them, if nodes have published it.
-
-        Without a `quorum`, signatures do not matter. Errors: StreamFileError, NoQuorum among them.
-        """
+        """Return the file, and its signers, a quorum if nodes published it. Errors: StreamFileError."""
         if quorum is None or not self.published:
             node, path = next(iter(self.copies.items()))
             return read_balance_file(self.name, content_at(path)), ()
@@ -57,10 +54,7 @@ class LocalBalances:
 def read_signed(
     signed: SignedHashes, nodes: Iterable[int], content_at: Callable[[int], bytes]
 ) -> tuple[BalanceFile, tuple[int, ...]]:
-    """Read the file that a quorum signed from the first of these nodes that has it intact.
-
-    `content_at` returns the bytes that a node has. Errors: StreamFileError.
-    """
+    """Read the file that a quorum signed from the first node that has it intact. Errors: StreamFileError."""
 
     def read(node: int) -> BalanceFile:
         file = read_balance_file(signed.data_name, content_at(node))
@@ -71,9 +65,7 @@ def read_signed(
 
 
 def find_balance_files(paths: Iterable[Path]) -> list[LocalBalances]:
-    """Return the balance files of folders and files in the order of their times: one of each time, in the
-    format that holds tokens.
-    """
+    """Return one balance file of each time, in order, in the format that holds tokens."""
     copies: dict[str, dict[int, Path]] = {}
     signatures: dict[str, dict[int, Path]] = {}
     for path in chain.from_iterable(map(_files, paths)):
@@ -102,9 +94,7 @@ _WINDOWS = (NANOS_PER_DAY, MAX_LOOKBACK)
 
 @dataclass(frozen=True, kw_only=True)
 class BalanceLayout(Layout):
-    """The folders where nodes publish their balance files: `accountBalances/balance<account>/` or
-    `<network>/<shard>/<node id>/balance/`.
-    """
+    """`accountBalances/balance<account>/` or `<network>/<shard>/<node id>/balance/`."""
 
     top_folder = "accountBalances"
     stream_name = "balance"
@@ -134,10 +124,7 @@ class BalanceDownload(Download):
         return balance_names.is_signature(name)
 
     def published(self, quorum: Quorum, after: int, until: int) -> list[PublishedBalances]:
-        """Return the files from after one time (ns) until another, one of each time, in order.
-
-        Errors: StreamFileError if no node's folder can be listed.
-        """
+        """Return the files from after one time (ns) until another, one of each. Errors: StreamFileError."""
         position = record_names.shortest_time(after) + "_C"
         by_time: dict[str, Published] = {}
         while True:
@@ -168,9 +155,7 @@ class BalanceDownload(Download):
     def fetch_balances(
         self, published: PublishedBalances, quorum: Quorum
     ) -> tuple[BalanceFile, tuple[int, ...]]:
-        """Return the file, verified, and the nodes that signed it. Errors: StreamFileError, NoQuorum among
-        them.
-        """
+        """Return the file, verified, and the nodes that signed it. Errors: StreamFileError."""
         signed = self._collect_signatures(Published(published.signature, published.folders), quorum).require()
 
         def reader(node: int) -> bytes:

@@ -84,10 +84,7 @@ class LocalBlockFile(_Block):
 
 @dataclass(frozen=True)
 class FetchedBlock(_Block):
-    """A block from a block node or a bucket, which `source` names.
-
-    `arrived` is when the last item came from a block node (monotonic seconds).
-    """
+    """A block from `source`; `arrived` is when its last item came from a block node (monotonic seconds)."""
 
     name: str
     number: int
@@ -148,7 +145,6 @@ def local_block(path: Path) -> LocalBlockFile:
 
 
 def blocks_below(folder: Path) -> list[LocalBlockFile]:
-    """Return every block file in a folder, by path."""
     blocks = []
     for path in sorted(folder.rglob(f"*{block_names.EXTENSION}*")):
         try:
@@ -172,10 +168,7 @@ _MAX_TRANSACTIONS = 50_000
 
 
 def latest_folder(bucket: Bucket, network: str) -> str:
-    """Return the folder of a network: of those with its name and a date behind it the latest.
-
-    Errors: BucketError, also if there is none.
-    """
+    """Return the latest folder with the name of a network and a date behind it. Errors: BucketError."""
     pattern = re.compile(f"{re.escape(network)}(-.+)?")
     folders = [name for name in bucket.folders() if pattern.fullmatch(name)]
     if not folders:

@@ -75,10 +75,7 @@ class Access:
 
 
 def open_bucket(location: str, access: Access) -> "Bucket":
-    """Open the bucket at `s3://name/prefix`, `gs://name/prefix`, `https://host/path`, or a folder.
-
-    Errors: InvalidLocation.
-    """
+    """Open s3://name/prefix, gs://name/prefix, https://host/path or a folder. Errors: InvalidLocation."""
     if location.startswith(("s3://", "gs://")):
         return _ObjectStoreBucket(open_store(location, access), f"the bucket {location}")
     if location.startswith(("http://", "https://")):
@@ -124,10 +121,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def names(self, folder: str, after: str) -> list[str]:
-        """Return the first names (at most PAGE) of files right in `folder` that sort after `after`, sorted.
-
-        A folder that does not exist has none. Errors: BucketError.
-        """
+        """Return the first sorted names (at most PAGE) in `folder` after one. Errors: BucketError."""
 
     def read(self, path: str, *, max_bytes: int | None = None) -> bytes:
         """Read a file of up to `max_bytes` bytes, by default MAX_STORED. Errors: BucketError; NoSuchFile."""
@@ -247,7 +241,6 @@ class _Requests(TypedDict):
 
 
 def _requests(access: Access) -> _Requests:
-    """Return how a store makes its requests."""
     client: ClientConfig = {
         "allow_http": True,
         "connect_timeout": min(_CONNECT_TIMEOUT, timedelta(seconds=access.timeout)),

@@ -27,7 +27,6 @@ class NoBucket(OperatorError):
 
 
 def stream_layout(layout_class: type[AnyLayout]) -> AnyLayout:
-    """Return the folders where nodes publish files of a kind."""
     return layout_class(
         network=config.value("network"),
         shard=config.value("common.shard"),
@@ -72,10 +71,7 @@ def _open(location: str, read_setting: ReadSetting) -> Bucket:
 
 
 def _location(name: str, public: Mapping[str, str], setting: str, read_setting: ReadSetting) -> str:
-    """Return the location that the settings name: the bucket `name`, or the network's public one.
-
-    `setting` is the one for `name`. Errors: OperatorError.
-    """
+    """Return the location that the settings name, or the public one of the network. Errors: OperatorError."""
     provider = read_setting("cloudProvider")
     prefix = read_setting("pathPrefix").strip("/")
     if provider == "LOCAL":

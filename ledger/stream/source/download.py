@@ -24,9 +24,7 @@ from mirror.core.values import entity_id
 
 
 class PathType(StrEnum):
-    """The layout of a bucket: `recordstreams/record<account>/`, `<network>/<shard>/<node id>/record/`, or the
-    first of these that has files.
-    """
+    """`recordstreams/record<account>/`, `<network>/<shard>/<node id>/record/`, or the first with files."""
 
     ACCOUNT_ID = "ACCOUNT_ID"
     NODE_ID = "NODE_ID"
@@ -35,9 +33,7 @@ class PathType(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The folders where nodes publish. While a folder by account is empty, the one by node id is listed every
-    `refresh` seconds.
-    """
+    """The folders where nodes publish: by account, and while that is empty by node id every `refresh` s."""
 
     network: str
     shard: int = 0

@@ -40,11 +40,7 @@ class SourceError(StreamFileError):
 
 @dataclass(frozen=True)
 class LocalRecordFile(StreamFile):
-    """A record file on disk and the node whose folder it lies in.
-
-    It is `published` in a bucket layout or in a folder with signature files. `signatures` are the files that
-    sign it, by node id; `copies` are the same file of other nodes.
-    """
+    """A record file on disk with signatures by node id and copies; `published` ones have to be signed."""
 
     name: str
     path: Path
@@ -94,10 +90,7 @@ FileOnDisk = LocalRecordFile | LocalBlockFile
 
 
 def find_record_files(paths: Iterable[Path]) -> list[FileOnDisk]:
-    """Return every record file of `paths` once, in the order of their consensus time; then every block.
-
-    Errors: StreamFileError for a path that does not exist or a file that is neither.
-    """
+    """Return every record file once, in the order of time, then every block. Errors: StreamFileError."""
     files: dict[str, FileOnDisk] = {}
     for path in paths:
         for file in _files(path):

@@ -75,10 +75,7 @@ class StreamFile(ABC):
 
     @abstractmethod
     def verify(self, quorum_at: QuorumAt, *, sidecars: bool) -> "StreamFile":
-        """Require that a quorum of the file's time signed it, and return the verified file.
-
-        A file that is published without signatures is returned as it is. Errors: StreamFileError.
-        """
+        """Return the file verified by a quorum, or as it is if unsigned. Errors: StreamFileError."""
 
 
 class NodeCopy(NamedTuple):
@@ -92,10 +89,7 @@ class NodeCopy(NamedTuple):
 
 @dataclass(frozen=True)
 class VerifiedFile(StreamFile):
-    """A record file that a quorum signed, with its sidecars, all of them read and checked.
-
-    `signatures` are the signers' files by their accounts.
-    """
+    """A record file that a quorum signed, its sidecars, and signature files by the signers' accounts."""
 
     name: str
     node_id: int
@@ -118,10 +112,7 @@ class VerifiedFile(StreamFile):
 
 
 def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars: bool) -> VerifiedFile:
-    """Read the file that a quorum signed from the first of the signers that has it intact.
-
-    Without `sidecars` these are not read. Errors: StreamFileError.
-    """
+    """Read the file that a quorum signed from the first signer with it intact. Errors: StreamFileError."""
 
     def read(copy: NodeCopy) -> VerifiedFile:
         record = read_record_file(copy.name, copy.read())

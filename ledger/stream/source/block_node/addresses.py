@@ -29,10 +29,7 @@ class AddressRefused(Exception):
 
 
 def look_up(host: str, port: int) -> Future[str]:
-    """Return the target of gRPC for a registered host; a thread looks a name up, as that may take long.
-
-    Errors of the result: AddressRefused; OSError if there is no such host.
-    """
+    """Return the future target of a host. Errors of it: AddressRefused; OSError if there is no such host."""
     target: Future[str] = Future()
     work = partial(_look_up, target, host, port)
     try:

@@ -99,10 +99,7 @@ _NO_ADDRESS = "failed to connect to all addresses"
 def certificate_problem(
     error: grpc.RpcError, host: str, port: int, method: str, seconds: float, *, registered: bool
 ) -> str | None:
-    """Return what is wrong with the certificate behind a call's failure; None if that is not the cause.
-
-    It takes no longer than `seconds`, besides the look-up of the host's addresses.
-    """
+    """Return what is wrong with the certificate behind a call's failure, within `seconds`; else None."""
     if error.code() is not grpc.StatusCode.UNAVAILABLE or _NO_ADDRESS not in (error.details() or ""):
         return None
     deadline = time.monotonic() + seconds

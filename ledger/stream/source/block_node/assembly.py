@@ -68,10 +68,7 @@ class BlockNodeStall(BlockNodeFailure):
 
 
 class Assembler:
-    """The block that is being received from a node, which `node` names in messages.
-
-    `warned` has the kinds of odd messages that are logged already.
-    """
+    """The block that is being received from a node; `warned` has the odd messages that are logged."""
 
     def __init__(self, node: str, limits: Limits, warned: set[str] | None = None) -> None:
         self._node = node

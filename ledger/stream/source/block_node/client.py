@@ -12,7 +12,7 @@ import grpc
 
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import addresses, answers
-from ledger.stream.source.block_node.answers import UNBOUNDED, StatusAnswer, Available
+from ledger.stream.source.block_node.answers import UNBOUNDED, Available, StatusAnswer
 from ledger.stream.source.block_node.api_pb2 import (
     ServerStatusRequest,
     ServerStatusResponse,
@@ -60,10 +60,7 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockNode:
-    """A block node: the endpoints of its status and of its stream. The lowest priority is preferred.
-
-    The endpoints of one that is only `registered` with the network are checked (`addresses`).
-    """
+    """A block node; the lowest priority is preferred, the endpoints of a `registered` one are checked."""
 
     status: Endpoint
     stream: Endpoint
@@ -100,7 +97,6 @@ class BlockNodeClient:
             self._answered.clear()
 
     def available(self, seconds: float) -> Available | None:
-        """Return what blocks the node has; None if it has none, or does not answer in time."""
         return self.poll(seconds).answer().available
 
     def poll(self, seconds: float) -> "PendingStatus":
@@ -148,11 +144,7 @@ class BlockNodeClient:
                 self._channels.pop(endpoint).close()
 
     def close_if_stale(self, channel: grpc.Channel) -> None:
-        """Close a connection over which answers have stopped: its other end may be lost.
-
-        One that is still being made stays, as that may take longer than an answer. So does one that another
-        thread has made since.
-        """
+        """Close a connection over which answers have stopped, but not one that is still being made."""
         endpoint = self.node.status
         with self._lock:
             if self._channels.get(endpoint) is channel and endpoint in self._answered:
@@ -273,7 +265,6 @@ class PendingStatus:
         return True
 
     def answer(self) -> StatusAnswer:
-        """Return the answer, or why there is none."""
         if not self._begun.wait(max(0.0, self._started_at + self._seconds - time.monotonic())):
             return StatusAnswer(failure=_SLOW_LOOK_UP)
         if self._channel is None or self._call is None:
@@ -331,10 +322,7 @@ class Subscription:
         self._thread.start()
 
     def next(self, seconds: float) -> FetchedBlock | None:
-        """Return the next block; None if there is none within this time, or has_ended.
-
-        Errors: BlockNodeFailure, also once a block that has begun has not come in its time; StreamFileError.
-        """
+        """Return the next block; None if none comes in time, or has_ended. Errors: StreamFileError."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._buffered, seconds):
                 started = self._block_started

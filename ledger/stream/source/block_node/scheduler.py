@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.block_node.answers import StatusAnswer, Available
+from ledger.stream.source.block_node.answers import Available, StatusAnswer
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient
 from ledger.stream.source.blocks import FetchedBlock
@@ -159,12 +159,10 @@ class Scheduler:
         )
 
     def ordered(self) -> list[BlockNode]:
-        """Return the nodes, the preferred one first."""
         self._last_nodes = self._nodes()
         return sorted(self._last_nodes, key=self._rank)
 
     def is_active(self, node: BlockNode) -> bool:
-        """Return whether a node is not set aside after too many failures."""
         return self._state(node).inactive_until <= self._clock()
 
     def other_node_with(self, number: int, node: BlockNode) -> BlockNode | None:
@@ -234,10 +232,7 @@ class Scheduler:
             self._state(node).latency = None
 
     def failed(self, node: BlockNode, reason: str = "", waited: float = 0.0) -> bool:
-        """Note that a subscription has failed; return whether the node is set aside, as after too many.
-
-        `waited` is the duration of its stall (s).
-        """
+        """Note a failure, and a stall of `waited` (s); return whether the node is set aside."""
         max_failures = self._rules.max_failures
         with self._lock:
             state = self._state(node)
@@ -255,10 +250,7 @@ class Scheduler:
         return state.failures * math.exp2((state.failed - self._clock()) / _HALVED_AFTER_SECONDS)
 
     def better_than(self, node: BlockNode, processing: float) -> BlockNode | None:
-        """Return another node whose latency is lower by enough for a change.
-
-        `processing` is the time that loading a block takes (s).
-        """
+        """Return another node with much lower latency; `processing` is how long a block takes (s)."""
         now, rules = self._clock(), self._rules
         current = self._state(node).latency
         too_soon = now - self._changed < rules.min_change_seconds

@@ -16,7 +16,7 @@ import pytest
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node import api_pb2
 from ledger.stream.source.block_node import client as client_module
-from ledger.stream.source.block_node.answers import StatusAnswer, Available
+from ledger.stream.source.block_node.answers import Available, StatusAnswer
 from ledger.stream.source.block_node.api_pb2 import BlockEnd, BlockItemSet, SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, BlockNodeFailure, Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint

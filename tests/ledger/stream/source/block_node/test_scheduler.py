@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ledger.stream.source.block_node.answers import StatusAnswer, Available
+from ledger.stream.source.block_node.answers import Available, StatusAnswer
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.block_node.scheduler import Order, Rules, Scheduler, SelectionReason
