@@ -24,7 +24,7 @@ from contracts.handlers.synthetic import (
     moves,
     number_bytes,
 )
-from ledger.ingest.rows.evm_addresses import EvmAddresses
+from ledger.ingest.rows.lookups import EvmAddresses
 from ledger.ingest.rows.persist import Persist
 from ledger.stream.record_item import HOOKS_NUM
 from mirror.core import config

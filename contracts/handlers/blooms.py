@@ -1,7 +1,7 @@
 """Log blooms that are known only when the batch is written, as EVM addresses are looked up then.
 
 These are the blooms of synthetic logs: of the log, the contract result and the block; and those of contract
-logs in blocks, of which the block's own is completed by `ledger.ingest.rows.log_blooms`.
+logs in blocks, of which the block's own is completed by `ledger.ingest.rows.file_rows`.
 """
 
 from typing import Any

@@ -12,9 +12,8 @@ from django.db import connection, models
 
 from ledger.errata.folder import MissingTransaction
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.lookups import EntityLookup, FileContents
 from ledger.ingest.rows.persist import Persist
 from ledger.models import CryptoTransfer, Entity, Transaction
 from mirror.core.db import statements

@@ -5,7 +5,7 @@ The key of a file is a serialized KeyList, not a Key.
 
 from ledger.handlers.columns import convert, text
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.file_contents import Chunk
+from ledger.ingest.rows.lookups import Chunk
 from ledger.ingest.rows.registry import handles, names_entities
 from ledger.models import FileData
 from ledger.stream.record_item import RecordItem

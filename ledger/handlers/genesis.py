@@ -5,7 +5,7 @@ from typing import Any
 from ledger.handlers.columns import keys, text
 from ledger.handlers.file import stores_content
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.file_contents import Chunk
+from ledger.ingest.rows.lookups import Chunk
 from ledger.ingest.rows.registry import at_genesis
 from ledger.models import Entity, FileData
 from ledger.stream.record_file import GenesisState

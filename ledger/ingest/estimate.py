@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.lookups import EntityLookup, FileContents
 from ledger.ingest.rows.persist import Persist
 from ledger.stream import record_names
 from ledger.stream.errors import StreamFileError

@@ -15,9 +15,8 @@ from ledger.ingest import IngestError
 from ledger.ingest.comparison import differences
 from ledger.ingest.hash_chain import Position, block_number
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.lookups import EntityLookup, FileContents
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError

@@ -14,9 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from ledger.ingest import IngestError
-from ledger.ingest.following.retry_state import RetryState
 from ledger.ingest.hash_chain import NO_HASH, Position, block_number, chained
-from ledger.ingest.reporting import Reporting
+from ledger.ingest.reporting import Problem, Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import record_names
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
@@ -40,6 +39,8 @@ _WAITING_SECONDS = 1.0
 _POLL_SECONDS = 0.5
 # Another source may have the block, and there is a new one every other second.
 _MAX_BLOCK_PAUSE = 2.0
+# A file that only some nodes have published is a problem after this time.
+SECONDS_BEFORE_STUCK = 10.0
 # Far more than the time between the first and the last transaction of any record file (ns).
 _MAX_FILE_NS = 3_600 * NANOS_PER_SECOND
 
@@ -60,6 +61,36 @@ class Span:
     start: int | None = None
     until: int | None = None
     from_containing_file: bool = False
+
+
+class RetryState:
+    """Why a follower waits, since when, and how long until the next try. Pauses are in seconds."""
+
+    def __init__(self, shortest: float, longest: float, report: Reporting | None) -> None:
+        self._shortest = shortest
+        self._longest = longest
+        self._report = report
+        self._failing_since: float | None = None
+        self._next = shortest
+        # How long to wait now (seconds).
+        self.pause = shortest
+        # The reason, None if the last try succeeded.
+        self.problem: StreamFileError | IngestError | None = None
+
+    def note(self, problem: StreamFileError | IngestError) -> None:
+        """Note a failed try: the pauses grow, and a lasting problem is reported."""
+        now = time.monotonic()
+        self._failing_since = self._failing_since or now
+        self.problem = problem
+        self.pause, self._next = self._next, min(self._next * 2, self._longest)
+        ingest.REFUSED.add(problem.kind)
+        log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self.pause, 1))
+        if self._report and now - self._failing_since >= SECONDS_BEFORE_STUCK:
+            self._report.stuck(Problem.from_error(problem))
+
+    def end(self) -> None:
+        self.pause = self._next = self._shortest
+        self._failing_since, self.problem = None, None
 
 
 class StreamFollower(ABC):

@@ -7,9 +7,7 @@ from typing import Any, TypeVar, cast
 from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest import RecoverableError
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.evm_addresses import EvmAddresses
-from ledger.ingest.rows.file_contents import FileContents
+from ledger.ingest.rows.lookups import EntityLookup, EvmAddresses, FileContents
 from ledger.ingest.rows.persist import Persist
 from ledger.models import Entity, RecordFile, Transaction
 from ledger.stream.record_item import RecordItem

@@ -11,9 +11,7 @@ from itertools import count
 from cachetools import LRUCache
 from django.db.backends.utils import CursorWrapper
 
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.evm_addresses import EvmAddresses
-from ledger.ingest.rows.file_contents import Chunk, FileContents
+from ledger.ingest.rows.lookups import Chunk, EntityLookup, EvmAddresses, FileContents
 
 # An alias or EVM address (bytes), an entity whose address or deletion matters (number), or a file.
 LookupKey = Hashable

@@ -3,6 +3,7 @@
 import re
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ledger import models
@@ -10,7 +11,6 @@ from ledger.archive.originals import StoredBytes
 from ledger.ingest import IngestError, RecoverableError
 from ledger.ingest.filters import InvalidFilter, TransactionFilters
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.log_blooms import complete_blooms
 from ledger.ingest.rows.registry import GENESIS, entity_of, essential_steps, load_handlers, steps
 from ledger.stream.block import block_file
 from ledger.stream.errors import StreamFileError
@@ -18,7 +18,7 @@ from ledger.stream.record_file import RecordFile
 from ledger.stream.record_item import RecordItem
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
-from mirror.core.values import timestamp
+from mirror.core.values import entity_id, log_bloom, timestamp
 from mirror.core.values.entity_id import OutOfRangeEntityId
 from mirror.core.values.hapi import transaction_types
 from mirror.core.values.hapi.result_codes import INVALID_ID
@@ -253,3 +253,39 @@ def _warn_out_of_range(item: RecordItem, batch: Batch, entity: OutOfRangeEntityI
         batch.warning(item, entity.problem)
     else:
         batch.recoverable(item, entity.problem)
+
+
+_ADDRESS_LENGTH = 20
+
+
+def complete_blooms(batch: Batch, file: RecordFile) -> None:
+    """Add missing blooms before the batch is written. Call it before the items become rows."""
+    incomplete = [
+        result
+        for item in file.items
+        if item.from_block and item.result_field is not None
+        for result in (getattr(item.record, item.result_field),)
+        if any(not log.bloom for log in result.logInfo)
+    ]
+    if not incomplete:
+        return
+    addresses: dict[int, dict[str, Any]] = {}
+    for result in incomplete:
+        for log in result.logInfo:
+            contract = entity_id.from_contract(log.contractID)
+            if not log.bloom and contract not in addresses:
+                address = addresses[contract] = {"evm": entity_id.long_zero(contract)}
+                batch.evm_addresses.fill(address, "evm", contract)
+    batch.complete_block(partial(_complete, file, incomplete, addresses))
+
+
+def _complete(
+    file: RecordFile, incomplete: list[Any], addresses: dict[int, dict[str, Any]], block: dict[str, Any]
+) -> None:
+    for result in incomplete:
+        for log in result.logInfo:
+            if not log.bloom:
+                address = addresses[entity_id.from_contract(log.contractID)]["evm"]
+                log.bloom = log_bloom.create_bloom(address.rjust(_ADDRESS_LENGTH, b"\0"), log.topic)
+        result.bloom = log_bloom.union(log.bloom for log in result.logInfo)
+    block["logs_bloom"] = file.block_totals().logs_bloom

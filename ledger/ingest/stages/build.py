@@ -15,9 +15,8 @@ from ledger.ingest.coverage import Coverage, Range
 from ledger.ingest.hash_chain import Position
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.deferred_lookups import DirtyKeys, OrderedEntities, OrderedFileContents
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.file_contents import FileContents
 from ledger.ingest.rows.file_rows import FileRows, previous_hashes
+from ledger.ingest.rows.lookups import EntityLookup, FileContents
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.stages.options import LoadOptions, Progress
 from ledger.ingest.stages.prefetching import PrefetchedFile

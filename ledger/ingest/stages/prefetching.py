@@ -21,8 +21,8 @@ from ledger.ingest.rows.deferred_lookups import (
     PrefetchedEvmAddresses,
     PrefetchedFileContents,
 )
-from ledger.ingest.rows.file_contents import Chunk
 from ledger.ingest.rows.file_rows import FileRows
+from ledger.ingest.rows.lookups import Chunk
 from ledger.ingest.rows.persist import Persist
 from ledger.ingest.trusted_nodes import changes_nodes
 from ledger.stream.record_file import RecordFile

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from ledger.ingest.following.configured_blocks import open_block_source
-from ledger.ingest.following.retry_state import RetryState
+from ledger.ingest.following.follower import RetryState
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from contracts.handlers.synthetic import APPROVAL, APPROVAL_FOR_ALL, TRANSFER
-from ledger.ingest.rows.evm_addresses import EvmAddresses
+from ledger.ingest.rows.lookups import EvmAddresses
 from mirror.core.values import entity_id, log_bloom
 from mirror.core.values.hapi.messages import CryptoCreateTransactionBody
 from mirror.demo.streams.record_files import TREASURY, account

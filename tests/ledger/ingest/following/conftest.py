@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.ingest.following import follower as following
+from ledger.ingest.following import follower
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import publish
 from tests.ledger.ingest.following.network import Network
@@ -15,7 +15,7 @@ Settings = Callable[..., None]
 @pytest.fixture(autouse=True)
 def _without_pauses(settings_of: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings_of({"importer.downloader.record.frequency": 0.02})
-    monkeypatch.setattr(following, "MAX_PAUSE", 0.1)
+    monkeypatch.setattr(follower, "MAX_PAUSE", 0.1)
 
 
 @pytest.fixture

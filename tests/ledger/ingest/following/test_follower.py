@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ledger.ingest.following import retry_state
 from ledger.ingest.following.follower import Follower
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.reporting import Reporting
@@ -192,7 +191,7 @@ def test_it_ends_when_nothing_more_can_come_before_a_time(network: Network) -> N
 
 
 def test_a_file_that_too_few_signed_is_waited_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry_state, "SECONDS_BEFORE_STUCK", 0.0)
+    monkeypatch.setattr("ledger.ingest.following.follower.SECONDS_BEFORE_STUCK", 0.0)
     network.happen(3)
     held_back = {node: network.signature(node, 1) for node in (0, 1, 2)}
     signatures = {node: path.read_bytes() for node, path in held_back.items()}
@@ -271,7 +270,7 @@ def test_nodes_that_join_by_a_new_address_book_sign_from_then_on(network: Networ
 
 
 def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry_state, "SECONDS_BEFORE_STUCK", 0.0)
+    monkeypatch.setattr("ledger.ingest.following.follower.SECONDS_BEFORE_STUCK", 0.0)
     network.happen(2)
     for node in (0, 1):
         network.signature(node, 1).unlink()

@@ -1,6 +1,6 @@
 """How long a follower waits before it tries again."""
 
-from ledger.ingest.following.retry_state import RetryState
+from ledger.ingest.following.follower import RetryState
 from ledger.stream.errors import StreamFileError
 
 AWAY = StreamFileError("block nodes", 0, "away")

@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 
 from ledger.ingest.rows.batch import Batch
-from ledger.ingest.rows.entities import EntityLookup
-from ledger.ingest.rows.file_contents import FileContents
+from ledger.ingest.rows.lookups import EntityLookup, FileContents
 from ledger.ingest.rows.persist import Persist
 
 

@@ -51,7 +51,7 @@ def test_bucket_that_never_answered_is_not_one_with_nothing_new(settings_of: Cal
         def emit(self, record: logging.LogRecord) -> None:
             stopping.set()
 
-    log, handler = logging.getLogger("ledger.ingest.following.retry_state"), StopAtIncident()
+    log, handler = logging.getLogger("ledger.ingest.following.follower"), StopAtIncident()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
