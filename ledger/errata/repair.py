@@ -5,12 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from ledger.handlers.transfer import CRYPTO_TRANSFER, SPURIOUS_TRANSFERS_BEFORE
+from ledger.ingest.balances.start import OFFSET, OFFSET_FIRST, OFFSET_LAST
 from mirror.core.db import statements
 from mirror.core.values.timestamp import month_start
 
 _SUCCESS = 22
-# Late by 53 ns are the balance files of these times.
-_OFFSET, _OFFSET_FROM, _OFFSET_TO = 53, 1_658_420_100_626_004_000, 1_666_368_000_880_378_770
 _LISTED_OFFSET = -1
 _BATCH_SIZE = 10_000
 
@@ -72,8 +71,8 @@ _ROWS = """
     select id, at, balance from unnest(%s::bigint[], %s::bigint[], %s::bigint[]) rows (id, at, balance)
     on conflict do nothing"""
 _OFFSETS = f"""
-    update account_balance_file set time_offset = {_OFFSET}
-    where consensus_timestamp between {_OFFSET_FROM} and {_OFFSET_TO} and not synthetic
+    update account_balance_file set time_offset = {OFFSET}
+    where consensus_timestamp between {OFFSET_FIRST} and {OFFSET_LAST} and not synthetic
     returning consensus_timestamp"""
 _LISTED_OFFSETS = f"""
     update account_balance_file set time_offset = {_LISTED_OFFSET}

@@ -5,6 +5,7 @@
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,17 +54,18 @@ def parse(name: str) -> BalanceFileName:
 
 
 def is_balance(name: str) -> bool:
-    return _parsed(name) is not None
+    if "_Balances." in name:
+        with suppress(StreamFileError):
+            return bool(parse(name))
+    return False
 
 
 def is_data(name: str) -> bool:
-    parsed = _parsed(name)
-    return parsed is not None and not parsed.is_signature
+    return is_balance(name) and not parse(name).is_signature
 
 
 def is_signature(name: str) -> bool:
-    parsed = _parsed(name)
-    return parsed is not None and parsed.is_signature
+    return is_balance(name) and parse(name).is_signature
 
 
 def balance_name(instant: int, format: str = PROTOBUF) -> str:
@@ -87,12 +89,3 @@ def data_name(signature_name: str) -> str:
 def preference(name: str) -> bool:
     """Return a key that sorts the names of one time: protobuf, which holds tokens, comes first."""
     return parse(name).format != PROTOBUF
-
-
-def _parsed(name: str) -> BalanceFileName | None:
-    if "_Balances." not in name:
-        return None
-    try:
-        return parse(name)
-    except StreamFileError:
-        return None

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
+from ledger.ingest.balances.snapshots import TREASURY_NUM
 from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes import signals
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
-TREASURY_NUM, REWARD_ACCOUNT_NUM = 2, 800
+REWARD_ACCOUNT_NUM = 800
 # Balances are taken from snapshots of at most this age and the transfers since.
 SNAPSHOT_AGE = 31 * NANOS_PER_DAY
 

@@ -19,7 +19,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 log = logs.logger(__name__)
 
 # For these consensus timestamps (ns) the nodes of mainnet wrote files whose time is 53 ns early.
-_OFFSET_FIRST, _OFFSET_LAST, _OFFSET = 1_658_420_100_626_004_000, 1_666_368_000_880_378_770, 53
+OFFSET_FIRST, OFFSET_LAST, OFFSET = 1_658_420_100_626_004_000, 1_666_368_000_880_378_770, 53
 
 # A row without a token holds the tinybars of an account.
 _TABLE = """
@@ -122,8 +122,8 @@ class Start:
 
 def offset_of(consensus_timestamp: int) -> int:
     """Return what to add to the time of a balance file for that of its last transaction (ns)."""
-    if config.value("network") == "mainnet" and _OFFSET_FIRST <= consensus_timestamp <= _OFFSET_LAST:
-        return _OFFSET
+    if config.value("network") == "mainnet" and OFFSET_FIRST <= consensus_timestamp <= OFFSET_LAST:
+        return OFFSET
     return 0
 
 

@@ -4,10 +4,8 @@ from ledger.archive.location import RECORDS, SIGNATURES
 from ledger.stream.source.balance_files import BalanceDownload, BalanceLayout
 from ledger.stream.source.configured import SCHEMES, stream_bucket, stream_layout, stream_location
 from ledger.stream.source.download import Download, Layout
-from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
+from ledger.stream.source.stream_settings import PUBLIC_BUCKETS, downloader
 from mirror.core import config
-
-_DOWNLOADER = "importer.downloader."
 
 
 def open_download(location: str = "") -> Download:
@@ -16,14 +14,14 @@ def open_download(location: str = "") -> Download:
         stream_bucket(location),
         stream_layout(Layout),
         sidecars=config.value("importer.parser.record.sidecar.enabled") or config.value(RECORDS),
-        concurrency=config.value(_DOWNLOADER + "maxConcurrency"),
+        concurrency=downloader("maxConcurrency"),
         for_proofs=config.value(SIGNATURES),
     )
 
 
 def open_balance_download(location: str = "") -> BalanceDownload:
     """Open the download of balance files from the same place. Errors: OperatorError."""
-    concurrency: int = config.value(_DOWNLOADER + "maxConcurrency")
+    concurrency: int = downloader("maxConcurrency")
     return BalanceDownload(stream_bucket(location), stream_layout(BalanceLayout), concurrency=concurrency)
 
 
@@ -31,12 +29,12 @@ def names_public_bucket() -> bool:
     """Return whether the settings name the bucket of a public network that goes on."""
     network = config.value("network")
     public = PUBLIC_BUCKETS.get(network)
-    if network == "demo" or config.value(_DOWNLOADER + "cloudProvider") not in SCHEMES:
+    if network == "demo" or downloader("cloudProvider") not in SCHEMES:
         return False
-    return public is not None and config.value(_DOWNLOADER + "bucketName") in ("", public)
+    return public is not None and downloader("bucketName") in ("", public)
 
 
 def is_paid(location: str = "") -> bool:
     """Return whether requests to `location`, or else to the configured bucket, may cost money."""
     scheme = (location or stream_location()).partition("://")[0]
-    return scheme in SCHEMES.values() and not config.value(_DOWNLOADER + "allowAnonymousAccess")
+    return scheme in SCHEMES.values() and not downloader("allowAnonymousAccess")

@@ -181,10 +181,8 @@ class Follower(StreamFollower):
 
     def _listing_start(self, start: int) -> str:
         """Return after which name to list so that the last file that begins before a time comes first."""
-        after, quorum = (
-            record_names.parse(record_names.record_name(start - _MAX_FILE_NS)).after,
-            self._quorums.quorum(),
-        )
+        after = record_names.parse(record_names.record_name(start - _MAX_FILE_NS)).after
+        quorum = self._quorums.quorum()
         positions = [record_names.parse(record_names.record_name(start - 1)).after]
         while files := self._download.listing(quorum, after).files:
             positions += [file.name for file in files if file.instant < start]

@@ -56,7 +56,7 @@ _FILTERED_ITEMS = frozenset(("filtered_single_item", "redacted_item"))
 class BlockTransaction:
     """One transaction with the network's items about it; `position` is where the first of them starts.
 
-    `signed` is the serialized SignedTransaction, `result` a message of `records.message`; the lists hold
+    `signed` is the serialized SignedTransaction, `result` a message of `record_messages`; the lists hold
     TransactionOutput, TraceData, and serialized StateChanges: most transactions need nothing of these.
     """
 
