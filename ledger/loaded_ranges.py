@@ -114,10 +114,7 @@ class Loaded:
 
     @cached_property
     def header(self) -> str | None:
-        """The loaded blocks as a header of an answer, None where they are unknown.
-
-        The last interval has no end there: it would be another one with each block.
-        """
+        """The loaded blocks as a header, without an end of the last interval, which changes often."""
         if not self.intervals:
             return None
         named = self.intervals[-_MAX_NAMED:]

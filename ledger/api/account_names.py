@@ -37,10 +37,7 @@ SPRING_ACCOUNT = (
 
 
 def account_id(text: str) -> int:
-    """Return the encoded id of the account that a path of a classic endpoint names.
-
-    Errors: InvalidParameter; NotFound for an unknown alias or EVM address.
-    """
+    """Return the id of the account that a path names. Errors: InvalidParameter; NotFound."""
     name = read_in_path(read_account, text, "idOrAliasOrEvmAddress")
     account_id = find_account(name)
     if account_id is None:
@@ -82,10 +79,7 @@ class NamedAccount(classic.EntityId):
 
 
 def found_accounts(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with encoded ids; None for an unknown name, and for one that is not named by eq.
-
-    Errors: InternalError if there are several accounts of a name.
-    """
+    """Return the comparisons with ids; None for an unknown name. Errors: InternalError for several."""
     return [
         Comparison(operator, find_account(name) if operator == "eq" or type(name) is int else None)
         for operator, name in comparisons
@@ -93,10 +87,7 @@ def found_accounts(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 class AccountView(ReadView):
-    """A classic endpoint below an account, looked up before the query is read.
-
-    Its path part is `{idOrAliasOrEvmAddress}`; `read` gets `account_id`.
-    """
+    """A classic endpoint below an account, looked up before the query; `read` gets `account_id`."""
 
     path_first = True
     #: Whether a number that is no entity's id is not found. Then a page with rows must prove that the entity

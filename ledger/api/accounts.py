@@ -92,10 +92,7 @@ class AccountParameters(TransactionsOfAccountParameters):
 
 # QUERIES
 def account_at(account_id: int, comparisons: list[Comparison]) -> "AccountJson":
-    """Return the account as it was at the timestamps, with its balance in the last snapshot by then.
-
-    Errors: NotFound.
-    """
+    """Return the account as of timestamps, with the balance of the last snapshot. Errors: NotFound."""
     timestamps = Bounds.combine(comparisons)
     if timestamps.empty:
         raise NotFound("Timestamp range is empty")

@@ -33,10 +33,7 @@ ContractName = int | ContractAddress
 
 
 def read_contract(text: str) -> ContractName:
-    """Return the contract's name in a text; shard and realm before an address that is looked up are ignored.
-
-    Errors: NotAnEntityId, InvalidEntityId.
-    """
+    """Return the contract's name, whatever shard and realm. Errors: NotAnEntityId, InvalidEntityId."""
     if match := _ADDRESS.fullmatch(text):
         address = bytes.fromhex(match[1])
         if entity_id.num_of_long_zero(address) is None:

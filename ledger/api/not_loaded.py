@@ -81,10 +81,7 @@ def found(known: Known | None, message: str = NOT_FOUND) -> Known:
 
 
 def anything(table: str | None = "transaction") -> str | None:
-    """Return why something of unknown time may be missing, such as a hash.
-
-    It would be stored in a table of which rows are left out by filters and dropped by age, or in none such.
-    """
+    """Return why something of unknown time may be missing from a table, or from none."""
     if (loaded := _part()) is None:
         return None
     sentences = [_partial(loaded, "Perhaps not loaded")]

@@ -127,10 +127,7 @@ class Archiver:
         return ArchiveBatch(self)
 
     def submit(self, originals: Sequence[Original]) -> "Sequence[Future[str]]":
-        """Return futures of the reasons why files could not be written; "" if they were.
-
-        The files of a block are written in parallel: a client may wait for that block.
-        """
+        """Return futures of the reasons why files could not be written, "" if they were."""
         if time.monotonic() < self._paused_until:
             failure: Future[str] = Future()
             failure.set_result(self._problem)

@@ -41,10 +41,7 @@ class NodeFolders:
         return self.bucket.read(f"{last}/{name}", max_bytes=max_bytes)
 
     def first(self, path: str, accounts: Mapping[int, int], read: Callable[[bytes], Content]) -> Content:
-        """Return `read` of the first copy for which it raises no StreamFileError.
-
-        `path` is in the folder of a node. Errors: FileNotPublished, BucketError, the last error of `read`.
-        """
+        """Return `read` of the first copy that it accepts. Errors: FileNotPublished, StreamFileError."""
         problem: StreamFileError | None = None
         for node_id, account in accounts.items():
             try:

@@ -98,10 +98,7 @@ def mark_spurious() -> Transfers:
 
 
 def repair_balances(transfers: Transfers, created: set[int]) -> None:
-    """Add what has moved (account, time, amount) to balances, and to the snapshots computed from them.
-
-    `created` are the entities that were not stored before.
-    """
+    """Add what has moved (account, time, amount) to balances and snapshots; `created` are new."""
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     for entity, time, amount in transfers:
         total = totals[entity]

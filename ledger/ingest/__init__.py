@@ -4,10 +4,7 @@ from mirror.core.metrics import ingest
 
 
 class IngestError(Exception):
-    """A file that cannot be loaded: its name, the position in it, the cause and the cure.
-
-    `kind` says as what it is counted (`mirror.core.metrics.ingest.REFUSED`).
-    """
+    """A file that cannot be loaded: name, position, cause, cure, and the kind by which it is counted."""
 
     def __init__(
         self, file: str, position: str, cause: str, cure: str, *, kind: str = ingest.CONTENT

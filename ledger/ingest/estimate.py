@@ -125,11 +125,7 @@ def estimate(files: Sequence[FileOnDisk]) -> Estimate:
 def estimate_bucket(
     bucket: Bucket, layout: Layout, nodes: Sequence[AddressBookNode], start: int, until: int
 ) -> Estimate:
-    """Estimate what is published between two times (ns), from several places in between.
-
-    Files by how dense they are there, rows by one file of each place; signatures are not looked at. Errors:
-    StreamFileError, IngestError.
-    """
+    """Estimate what is published between two times (ns), from places between. Errors: StreamFileError."""
     folders = [
         folder
         for node in nodes[:_NODES_SAMPLED]
@@ -175,10 +171,7 @@ class _Fetching:
         return data
 
     def scaled(self, files: int, nodes: int, factor: float) -> Fetched:
-        """Return what all files take: each node's signatures are fetched, and each node's folder is listed.
-
-        Names of record files are listed with those of signatures.
-        """
+        """Return what all files take: each node's signatures, and listings with record files, too."""
         signatures = files * nodes
         size = self._signature_bytes / self._signatures if self._signatures else 0
         return Fetched(

@@ -131,10 +131,7 @@ class Position:
         return self.has_own_number and file.block_number == self.index + 1
 
     def _require_first_block(self, file: RecordFile) -> None:
-        """Require that a network's first block follows the block around the last record file, if known.
-
-        Unless it has a threshold signature, that block may have been another one with the same file in it.
-        """
+        """Require that a network's first block follows the one around the last record file, if known."""
         previous_hash = file.previous_wrapper_hash or file.previous_hash
         if not self.wrapper_hash or previous_hash == self.wrapper_hash:
             return
@@ -206,11 +203,7 @@ class ChainedFile:
 
 
 class LoadedFiles:
-    """The files that the database has.
-
-    Calls come in the order of the stream, for files that the stream has reached. `last` is the last file
-    read, which need not be stored yet.
-    """
+    """The files that the database has. Calls come in stream order; `last` need not be stored yet."""
 
     def __init__(self) -> None:
         self._by_time, self._by_number = _Window(_BY_TIME), _Window(_BY_NUMBER)

@@ -148,11 +148,7 @@ class Pipeline:
 
 @contextmanager
 def _fewer_collections() -> Iterator[None]:
-    """Collect garbage less often.
-
-    A batch is millions of objects with hardly a cycle: looking for cycles as often as Python does by default
-    takes a fifth of the time.
-    """
+    """Collect garbage less often: batches have hardly a cycle, and looking takes a fifth of the time."""
     thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)

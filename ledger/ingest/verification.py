@@ -61,10 +61,7 @@ class Finding:
 
 @dataclass
 class NotLoaded:
-    """Files that follow each other and lie in no loaded range, and the consensus times of their ends (ns).
-
-    They are `lacking` where loading began before them: in a gap, or after the last loaded file.
-    """
+    """Files in a row that no loaded range has, `lacking` if loading began before them. Times are ns."""
 
     lacking: bool
     files: int
@@ -82,10 +79,7 @@ class NotLoaded:
 
 @dataclass
 class Checked:
-    """The files that a verification has gone through. `signed` ones were published with signatures.
-
-    What is `not_loaded` is not compared.
-    """
+    """The files that a verification has gone through; those `not_loaded` are not compared."""
 
     files: int = 0
     skipped: int = 0

@@ -49,10 +49,7 @@ def read(item: bytes) -> Any:
 
 
 def transaction_of(signed: bytes, result: Any, position: int | None) -> Transaction:
-    """Return what a transaction and its result say.
-
-    `position` is the place in the batch that `signed` is. Errors: DecodeError; IndexError for no such place.
-    """
+    """Return what a transaction, or one in a batch, and its result say. Errors: DecodeError; IndexError."""
     body = body_of(signed)
     if position is not None:
         body = body_of(body.atomic_batch.transactions[position])
@@ -78,11 +75,7 @@ def has_no_result(signed: bytes) -> bool:
 
 
 def match_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result: bytes) -> bool:
-    """Return whether a transaction and its result belong together, by the items before them.
-
-    `signed` are the serialized items of the transactions up to this one, and `outputs` those before its
-    result, without the header.
-    """
+    """Return whether the last of `signed` and the `result` belong together, by `outputs` before it."""
     try:
         verify_proof.check_numbers(list(signed), list(outputs), result)
     except verify_proof.Rejected:

@@ -233,11 +233,7 @@ def _quorum(nodes: list[AddressBookNode], stakes: Mapping[int, int] | None = Non
 def _signers(
     record: _Record, signatures: Mapping[str, bytes], quorum: Quorum, stated: Quorum
 ) -> tuple[int, ...]:
-    """Return the nodes that have signed, if they are enough.
-
-    Every signature has to hold: by the node's key in the book that counts, or at least in the one of the
-    document.
-    """
+    """Return the nodes that have signed, if enough; others have to hold by the book of the document."""
     votes = Votes("the record file", quorum, missing="no signature in the document")
     for account, data in signatures.items():
         try:

@@ -43,10 +43,7 @@ class Transaction:
 
 
 class Expected(NamedTuple):
-    """The transaction that a reader wants proved: by its consensus timestamp, or by its transaction id.
-
-    Several may share an id: children by their nonce, and the execution of a schedule.
-    """
+    """The transaction that a reader wants proved: by consensus timestamp, or by id with its nonce."""
 
     name: str
     nonce: int = 0

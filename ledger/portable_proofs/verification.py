@@ -32,10 +32,7 @@ def verify(data: bytes, trusted: Trusted, expected: Expected | None = None) -> V
 
 
 def _require_anchor(version: int, trusted: Trusted) -> None:
-    """Refuse a document of a kind that a reader knows nothing of who names what the other kind needs.
-
-    It would be proved by what is in it, which is not what the reader wants.
-    """
+    """Refuse a kind of document of which a reader trusts nothing, who names what another kind needs."""
     has_ledger = trusted.ledger is not None or trusted.ledger_id is not None
     has_address_book = trusted.book is not None or trusted.stakes is not None
     if version >= BLOCK_VERSION:

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ledger.stream import ledger_identity
 from ledger.stream.block_names import BLOCK_VERSION
+from ledger.stream.ledger_identity import LedgerIdentity, named_ledger
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core import config
 from mirror.core.db.partitions.reading import and_months
@@ -133,3 +135,17 @@ def address_books(consensus_timestamp: int, *, history: bool) -> StoredBook | No
         return None
     nodes = [AddressBookNode(node, account, key or "") for node, account, key in rows[-1][1] or ()]
     return StoredBook([bytes(content) for content, _ in rows], nodes)
+
+
+def published_ledger() -> LedgerIdentity | None:
+    """Return the ledger in the table, else the one that the operator names, None if neither is there.
+
+    Errors: OperatorError for a file of the operator's that can't be read.
+    """
+    # The table has a row for each ledger id, which a network has one of.
+    rows = fetch(
+        "select ledger_id, history_proof_verification_key, node_contributions from ledger "
+        "order by consensus_timestamp desc limit 1",
+        (),
+    )
+    return ledger_identity.identity_from_row(*rows[0]) if rows else named_ledger()

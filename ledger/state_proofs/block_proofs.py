@@ -12,8 +12,7 @@ from typing import NamedTuple
 from ledger.archive.location import block_path
 from ledger.portable_proofs.compose import Unprovable, compose
 from ledger.portable_proofs.documents import BlockProofJson
-from ledger.queries import ledgers
-from ledger.queries.state_proofs import StoredFile
+from ledger.queries.state_proofs import StoredFile, published_ledger
 from ledger.state_proofs import NotFetched, fetching, locations
 from ledger.stream.block.block_file import content_of_stored, max_block_bytes
 from ledger.stream.block.block_items import BlockContent, read_items
@@ -34,12 +33,9 @@ class FoundBlock(NamedTuple):
 
 
 def document(consensus_timestamp: int, file: StoredFile, *, max_before: int | None = None) -> BlockProofJson:
-    """Return the proof of the transaction of this time (ns), which is in this block.
-
-    `max_before` is how many bytes of transactions and results before it the proof may have. Errors: NoProof.
-    """
+    """Return the proof of the transaction of this time (ns) in this block. Errors: NoProof."""
     try:
-        ledger = ledgers.published()
+        ledger = published_ledger()
     except OperatorError as error:
         raise NotFetched(
             "There is no proof: what the network has published of its ledger can't be read", str(error)

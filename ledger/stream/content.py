@@ -29,10 +29,7 @@ class FileName(Protocol):
 
 
 def content_of(name: FileName, data: bytes, *, max_bytes: int = 0) -> bytes:
-    """Return the bytes that hashes are over; so `max_bytes` bytes are allowed where that is more than usual.
-
-    Errors: StreamFileError; its position is in the stored bytes.
-    """
+    """Return the bytes that hashes are over; `max_bytes` may raise the limit. Errors: StreamFileError."""
     max_stored, max_bytes = max(MAX_STORED, max_bytes), max(MAX_CONTENT, max_bytes)
     if len(data) > max_stored:
         raise StreamFileError(

@@ -37,9 +37,6 @@ def damaged(file: str, cause: str, position: int = 0) -> StreamFileError:
 
 
 class NoTrustedSigners(StreamFileError):
-    """A file that can't be verified, as no trusted signers are known.
-
-    The operator has to name them. No other source has a copy that would be accepted.
-    """
+    """No trusted signers of a file are known: the operator has to name them, no other source helps."""
 
     kind = ingest.SIGNATURES

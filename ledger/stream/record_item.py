@@ -337,10 +337,7 @@ def calls_of(body: Any) -> Iterator[HookCall]:
 
 
 def _requested(body: Any) -> Iterator[tuple[bool, Any, Any]]:
-    """Yield whether a hook runs twice, its HookCall message and its owner, in the order of the body.
-
-    Hbar comes first; of each token units come before serials, and senders before receivers.
-    """
+    """Yield whether a hook runs twice, its HookCall and owner: hbar, units, serials; senders first."""
     for transfer in body.transfers.accountAmounts:
         yield from _requested_of(transfer, _ACCOUNT, transfer.accountID)
     for token in body.tokenTransfers:

@@ -39,10 +39,7 @@ class InvalidFileName(StreamFileError):
 
 @dataclass(frozen=True)
 class StreamFileName:
-    """A parsed name. `time` is its text, `instant` the same in ns; `compressor` is "" for plain files.
-
-    `sidecar` is the number of a sidecar file, None for record and signature files.
-    """
+    """A parsed name with its time as text and in ns; `compressor` is "" and `sidecar` None for none."""
 
     name: str
     time: str

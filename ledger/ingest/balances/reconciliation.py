@@ -204,10 +204,7 @@ def _query_values(cursor: CursorWrapper, file: BalanceFile) -> dict[str, int | s
 
 
 def is_comparable() -> bool:
-    """Return whether the newest blocks can have the balances of the network, and the comparison is not dear.
-
-    Otherwise every balance of the network might differ at every file, or all transfers be summed.
-    """
+    """Return whether the newest blocks can equal the balances of the network, from snapshots."""
     intervals = loaded_ranges.read().intervals
     if not intervals or not config.value(_SNAPSHOTS):
         return False
@@ -215,11 +212,7 @@ def is_comparable() -> bool:
 
 
 def compare_newest(download: BalanceDownload, quorums: Quorums, *, force: bool = False) -> Comparison | None:
-    """Compare the node with the newest file of a bucket that its blocks have reached, within a day.
-
-    None if there is none, or if it was compared before, unless `force`. Errors: StreamFileError; IngestError;
-    NotComparable.
-    """
+    """Compare with the newest file of a day, once unless `force`; None without. Errors: NotComparable."""
     published = _newest(download, quorums, after=0 if force else _last_compared())
     if published is None:
         return None

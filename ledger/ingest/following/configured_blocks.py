@@ -140,10 +140,7 @@ def discovered() -> list[BlockNode]:
 
 
 def registered_node(endpoints: Any) -> BlockNode | None:
-    """Return the block node at some endpoints of `registered_node.service_endpoints`; None if it is none.
-
-    A node that consensus nodes publish to (PUBLISH) has all blocks; other nodes may have any.
-    """
+    """Return the block node at endpoints that consensus nodes PUBLISH to, which has all blocks; else None."""
     parsed: list[tuple[Endpoint, set[str]]] = []
     for each in endpoints or ():
         apis = set((each.get("block_node") or {}).get("endpoint_apis") or ())
@@ -166,10 +163,7 @@ def registered_node(endpoints: Any) -> BlockNode | None:
 
 
 def fetch_block(number: int, block_hash: str) -> bytes | None:
-    """Return the block of a hash (hex) as a file has it, from the first block node that sends it; else None.
-
-    The hash is compared, as a node may send any other block under that number. Errors: OperatorError.
-    """
+    """Return the block of a hash from the first block node with it, else None. Errors: OperatorError."""
     limits = _limits(originals=True)
     for node in Nodes()():
         with closing(BlockNodeClient(node, limits)) as client, suppress(StreamFileError):

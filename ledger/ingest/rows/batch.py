@@ -61,11 +61,7 @@ class Batch(Rows):
             return state
 
     def after_file(self, work: Callable[[CursorWrapper], None]) -> None:
-        """Do `work` in the database when all rows of the file being read are written, and none of later
-        files.
-
-        So what is computed from tables does not depend on the batches that files are loaded in.
-        """
+        """Do `work` in the database once all rows of the file are written, whatever the batches are."""
         self._after_file.append(work)
 
     def end_file(self) -> None:
@@ -137,11 +133,7 @@ class Batch(Rows):
         self.transaction[column_names(Transaction).index(column)] = value
 
     def change_entity(self, item: RecordItem, **columns: Any) -> None:
-        """Add the version of an entity that a create, update or delete transaction makes (columns of
-        `entity`).
-
-        Nothing happens for id 0: the transaction names its entity by an alias or not at all.
-        """
+        """Add the version of an entity that a transaction makes (columns of `entity`); none for id 0."""
         if not columns["id"] or (not self.persist.entity_history and "created_timestamp" not in columns):
             return
         self.set_entity(item.consensus_timestamp, **columns)
@@ -159,10 +151,7 @@ class Batch(Rows):
         self.upsert(Entity, since=since, **columns)
 
     def account(self, item: RecordItem, account: Any, role: str) -> int | None:
-        """Return the account that an AccountID of the body names, also by alias; 0 when it names none.
-
-        An alias that is not known gives None, and a recoverable problem that names the account's `role`.
-        """
+        """Return the account of an AccountID, also by alias; 0 for none, None and a problem if unknown."""
         entity = self.lookup.account(account)
         if not entity and account.WhichOneof("account") == "alias":
             self.recoverable(item, f"the {role} is not known: alias {account.alias[:MAX_ALIAS_SHOWN].hex()}")

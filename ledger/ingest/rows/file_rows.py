@@ -243,10 +243,7 @@ def _warn_unordered(batch: Batch, file: RecordFile) -> None:
 
 
 def _warn_out_of_range(item: RecordItem, batch: Batch, entity: OutOfRangeEntityId) -> None:
-    """Note an entity id out of range, unless the network refused the transaction for that very reason.
-
-    Contract ids may also come from the code of contracts, which may name anything.
-    """
+    """Note an id out of range that the network did not refuse; code of contracts may name anything."""
     if item.result in INVALID_ID:
         return
     if entity.kind == "contract":

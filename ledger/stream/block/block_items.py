@@ -306,10 +306,7 @@ _PROOFS: _Parsers = {"block_proof": BlockReader._block_proof}
 
 
 def _parsed(serialized: bytes) -> tuple[str, Any]:
-    """Return of what kind a BlockItem is, "" if unknown, and its value, parsed or not. Errors: DecodeError.
-
-    Nearly every item is one field, whose message can be parsed without the item around it.
-    """
+    """Return the kind of a BlockItem, "" if unknown, and its value, parsed or not. Errors: DecodeError."""
     parser = _FIELDS.get(serialized[0]) if serialized else None
     if parser is not None:
         size = len(serialized)

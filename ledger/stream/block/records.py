@@ -19,10 +19,7 @@ from mirror.core.values.hashes import sha384
 
 
 class BlockRecordItem(RecordItem):
-    """An item of a block; its record is a message of `record_messages`.
-
-    What a TransactionRecord repeats of the transaction and of the result is in `record_bytes` alone.
-    """
+    """An item of a block; its record is one of `record_messages`, completed only in `record_bytes`."""
 
     __slots__ = ("_signed_bytes",)
     from_block = True

@@ -56,11 +56,7 @@ def is_completed(item: RecordItem, transaction: BlockTransaction) -> bool:
 def complete(
     item: RecordItem, transaction: BlockTransaction, state: StateAfter, addresses: Mapping[int, bytes]
 ) -> None:
-    """Complete the record of `item`, one of a top level transaction and its children: call it for their last
-    one first.
-
-    `state` is the state after all of them. `addresses` are as in RecordParts.
-    """
+    """Complete the record of an item by the state after it and its siblings; the last child comes first."""
     traces = [trace.evm_trace_data for trace in transaction.traces if trace.HasField("evm_trace_data")]
     parts = RecordParts(item, transaction, state, traces, addresses)
     for output in transaction.outputs:

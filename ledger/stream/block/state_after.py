@@ -211,11 +211,7 @@ def _key(message: Message) -> bytes:
 
 
 def genesis_state(changes: Iterable[Any], of_transactions: Iterable[Any]) -> GenesisState | None:
-    """Return what StateChange messages tell, None if it is nothing.
-
-    `of_transactions` are those of the transactions in the block, which change the rest. Errors: ValueError
-    for something without a possible id.
-    """
+    """Return what changes tell that no transaction has changed, None if nothing. Errors: ValueError."""
     state, taken = GenesisState({}, {}, {}), GenesisState({}, {}, {})
     for changed, to in ((changes, state), (of_transactions, taken)):
         for change in changed:

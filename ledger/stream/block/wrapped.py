@@ -132,10 +132,7 @@ def _version(name: record_names.StreamFileName, contents: _Contents) -> int:
 
 
 def _validated_name(name: record_names.StreamFileName, contents: _Contents) -> record_names.StreamFileName:
-    """Return the name of a file, which is the time of one of its transactions.
-
-    Signatures do not cover the creation time that it comes from, so they have to agree.
-    """
+    """Return the name of a file, the time of a transaction in it: no signature covers its creation time."""
     times = [item.consensus_timestamp for item in contents.items]
     if not times or name.instant in times:
         return name

@@ -67,10 +67,7 @@ class Quorum:
         *,
         first_block_trusted: bool = False,
     ) -> "Quorum":
-        """Return the quorum of an address book with the latest known stakes by node id (none: one per node).
-
-        More than `ratio` of the total is required: with 0 one node has to sign, with 1 all of them.
-        """
+        """Return the quorum of a book, more than `ratio` of the stakes by node id (none: one each)."""
         nodes = list(nodes)
         accounts = {node.node_id: node.account_id for node in nodes}
         keys = {node.node_id: node.public_key for node in nodes}

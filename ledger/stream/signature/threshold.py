@@ -33,10 +33,7 @@ _KEYS_REMEMBERED, _SUMS_REMEMBERED = 16, 64
 
 
 def verify(ledger: LedgerIdentity, message: bytes, signature: bytes) -> tuple[int, int]:
-    """Require that the nodes of a ledger have signed a message, the root hash of a block.
-
-    Return the weight of the signers, and that of all nodes. Errors: WrongSignature.
-    """
+    """Return the weights of the signers and of all nodes of a ledger. Errors: WrongSignature."""
     if len(signature) not in (SCHNORR_LENGTH, WRAPS_LENGTH):
         raise WrongSignature(
             f"it has {len(signature)} bytes; threshold signatures have {SCHNORR_LENGTH} or {WRAPS_LENGTH}"

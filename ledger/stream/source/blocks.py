@@ -113,10 +113,7 @@ class BlockSource(Protocol):
         ...
 
     def next(self, number: int, seconds: float) -> FetchedBlock | None:
-        """Return a block, None if it does not come within some seconds; EARLIEST is the first there is.
-
-        Errors: StreamFileError.
-        """
+        """Return a block, None if it is late; EARLIEST is the first there is. Errors: StreamFileError."""
         ...
 
     def reject(self, reason: str = "") -> None:

@@ -127,11 +127,7 @@ def read_verified(signed: SignedHashes, copies: Iterable[NodeCopy], *, sidecars:
 
 
 def first_intact(signed: SignedHashes, copies: Iterable[tuple[int, Callable[[], Content]]]) -> Content:
-    """Return the first copy by a signer that can be read and is the signed one.
-
-    `copies`: a node's id, and what reads and checks a copy of it.
-    Errors: StreamFileError; it says what is wrong with each.
-    """
+    """Return the first copy (node id, reader) that is intact and signed. Errors: StreamFileError."""
     problems: dict[int, str] = {}
     last: StreamFileError | None = None
     for node_id, read in copies:

@@ -11,7 +11,6 @@ from django.core.management.base import CommandError
 from ledger.portable_proofs.strict_json import NotProved
 from ledger.portable_proofs.verdict import Expected, Trusted
 from ledger.portable_proofs.verification import verify
-from ledger.queries import ledgers
 from ledger.queries import state_proofs as queries
 from ledger.state_proofs import NoProof, NotFetched, state_proof
 from ledger.state_proofs.state_proof import TransactionLocation
@@ -61,7 +60,7 @@ class Command(NodeCommand):
         except NoProof as error:
             details = f": {error.details}" if isinstance(error, NotFetched) and error.details else ""
             raise CommandError(f"{str(error).rstrip('.')}{details}.") from error
-        ledger = ledgers.published()
+        ledger = queries.published_ledger()
         trusted = Trusted(ledger=ledger) if location.file.is_block else Trusted()
         expected = _expected(options["id"], options["nonce"], options["scheduled"])
         try:

@@ -106,10 +106,7 @@ class _NodeState:
 
 
 class Scheduler:
-    """The nodes and their states. `nodes` returns the current ones, `poll` requests the status of one.
-
-    It is used by two threads: one measures latencies, one reads blocks.
-    """
+    """The nodes and their states, for two threads; `nodes` returns them, `poll` requests a status."""
 
     def __init__(
         self,
