@@ -75,7 +75,9 @@ def has_no_result(signed: bytes) -> bool:
 
 
 def match_by_order(signed: Sequence[bytes], outputs: Sequence[bytes], result: bytes) -> bool:
-    """Return whether the last of `signed` and the `result` belong together, by `outputs` before it."""
+    """Return whether the last of `signed` and `result` belong together, by `outputs`. Errors: DecodeError."""
+    for item in signed:
+        body_of(read(item))
     try:
         verify_proof.check_numbers(list(signed), list(outputs), result)
     except verify_proof.Rejected:
