@@ -22,10 +22,10 @@ from ledger.stream.record_file import RecordFile, SidecarFile, SidecarMetadata, 
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.record_names import SIDECAR_FOLDER, signature_name
 from ledger.stream.signature.quorum import Quorum, QuorumAt, SignedHashes, Votes, required_for_proofs
-from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.configured import stream_bucket, stream_layout
 from ledger.stream.source.download import Layout, PathType
+from ledger.stream.source.stream_blocks import BlockSource, FetchedBlock
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core.db import statements
 from mirror.core.metrics import ingest

@@ -5,7 +5,16 @@ from pathlib import Path
 
 from django.db import transaction
 
-from ledger.errata import EXPECTED, NETWORK, Applied, Part, folder, repair, states, transactions
+from ledger.errata import (
+    EXPECTED,
+    NETWORK,
+    Applied,
+    Part,
+    balance_repair,
+    folder,
+    missing_transactions,
+    states,
+)
 from ledger.ingest import stored_network
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core import config
@@ -50,16 +59,16 @@ def _apply(path: Path, report: Callable[[str], None]) -> list[Applied]:
         for each in missing
         if any(start <= each.item.consensus_timestamp <= end for start, end in ranges)
     ]
-    transfers, batch = transactions.add(in_range)
+    transfers, batch = missing_transactions.add(in_range)
     if batch and batch.skipped:
         changes = ", ".join(f"{table} {count}" for table, count in sorted(batch.skipped.items()))
         report(f"What is stored is newer than these changes, which are left out: {changes}.")
     contracts = folder.contracts(path)
     accounts = states.fill(folder.accounts(path), contracts)
     states.mark_contracts(contracts)
-    refunds = repair.mark_spurious()
-    repair.repair_balances([*transfers, *refunds], batch.created_ids if batch else set())
-    offsets = repair.set_offsets(folder.late_balance_files(path))
+    refunds = balance_repair.mark_spurious()
+    balance_repair.repair_balances([*transfers, *refunds], batch.created_ids if batch else set())
+    offsets = balance_repair.set_offsets(folder.late_balance_files(path))
     return _store_applied(
         {
             Part.TRANSACTIONS: {each.item.consensus_timestamp for each in in_range},

@@ -17,8 +17,8 @@ from ledger.state_proofs import NotFetched, fetching, locations
 from ledger.stream.block.block_file import content_of_stored, max_block_bytes
 from ledger.stream.block.block_items import BlockContent, read_items
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.blocks import latest_folder
 from ledger.stream.source.bucket import Bucket
+from ledger.stream.source.stream_blocks import latest_folder
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 

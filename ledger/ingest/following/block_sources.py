@@ -20,7 +20,7 @@ from ledger.stream.source.block_node.scheduler import (
     StatusRequest,
     latency_of,
 )
-from ledger.stream.source.blocks import EARLIEST, BlockSource, FetchedBlock
+from ledger.stream.source.stream_blocks import EARLIEST, BlockSource, FetchedBlock
 from mirror.core import logs
 from mirror.core.metrics import ingest
 

@@ -16,8 +16,8 @@ from ledger.stream.source.block_node import addresses
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.block_node.scheduler import Measuring, Order, Rules
-from ledger.stream.source.blocks import BlockBucket, BlockSource
 from ledger.stream.source.configured import NoBucket, block_bucket
+from ledger.stream.source.stream_blocks import BlockBucket, BlockSource
 from mirror.core import config, logs
 from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError

@@ -20,8 +20,8 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import record_names
 from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.signature.quorum import Quorum
-from ledger.stream.source.blocks import BlockSource, FetchedBlock
 from ledger.stream.source.download import Download, Listing, Published
+from ledger.stream.source.stream_blocks import BlockSource, FetchedBlock
 from ledger.stream.source.stream_file import StreamFile, VerifiedFile
 from mirror.core import config, logs
 from mirror.core.metrics import ingest

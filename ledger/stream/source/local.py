@@ -17,7 +17,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile, SidecarFile, SidecarMetadata, read_sidecar_file
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.signature.quorum import QuorumAt, Votes
-from ledger.stream.source.blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
+from ledger.stream.source.stream_blocks import LocalBlockFile, blocks_below, local_block, stored_bytes
 from ledger.stream.source.stream_file import (
     UNKNOWN_NODE,
     NodeCopy,

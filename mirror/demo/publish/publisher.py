@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ledger.ingest.hash_chain import Position
 from ledger.stream import block_names, ledger_identity, record_names, signature
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
+from ledger.stream.source.stream_blocks import local_block
 from mirror.core import config
 from mirror.core.processes.atomic_files import fsync, write_atomic
 from mirror.core.processes.typed_json import InvalidContent

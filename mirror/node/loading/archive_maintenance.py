@@ -14,7 +14,7 @@ from ledger.archive.repair import RepairSource, repair
 from ledger.archive.store import ArchiveStore, ArchiveUnavailable, open_archive
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.blocks import BlockSource
+from ledger.stream.source.stream_blocks import BlockSource
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage

@@ -1,12 +1,12 @@
 """All backfills by name, in the order in which they run."""
 
 from contracts.backfills import allowances, blooms, indexes, logs, weibars
-from ledger.backfills import blocks, loaded_ranges, rewards
+from ledger.backfills import block_times, loaded_ranges, rewards
 from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, MonthlyPartitioning
 from tokens.backfills import nft_transfers
 
 _OF_ROWS = (
-    allowances.SPENT_BY_CONTRACTS, blocks.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
+    allowances.SPENT_BY_CONTRACTS, block_times.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
     loaded_ranges.RANGES, logs.DUPLICATES, nft_transfers.NFT_TRANSFERS,
     logs.HASHES, logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
     MonthlyPartitioning(name="monthly_partitions"),

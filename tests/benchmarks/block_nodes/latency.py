@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.blocks import BlockSource
+from ledger.stream.source.stream_blocks import BlockSource
 from mirror.core import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.stream.block.blocks import BlockStream

@@ -27,8 +27,8 @@ from ledger.stream.record_file import RecordFile
 from ledger.stream.record_names import signature_name
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.assembly import Assembler, Limits
-from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_blocks import FetchedBlock
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.archive.settings import in_bucket_of
 from tests.ledger.ingest.following.network import Network, follow

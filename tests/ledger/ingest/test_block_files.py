@@ -12,8 +12,8 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.block_names import parse
 from ledger.stream.signature.quorum import NoQuorum
-from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_blocks import local_block
 from mirror.core.values.hapi.messages import Transaction
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.streams.signing import address_book

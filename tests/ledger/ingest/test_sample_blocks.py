@@ -9,8 +9,8 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import block_names
 from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.record_formats import read_record_file
-from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_blocks import local_block
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from tests.composing import Composer
 from tests.ledger.ingest.load import stored

@@ -14,8 +14,8 @@ from ledger.ingest.named_ranges import InvalidRange, in_range, time_of
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verification import Checked, Verification
-from ledger.stream.source.blocks import FetchedBlock
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_blocks import FetchedBlock
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import ContractBytecode, TransactionSidecarRecord
 from mirror.demo.streams.record_files import TREASURY, Block, account

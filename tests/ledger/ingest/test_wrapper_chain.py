@@ -9,8 +9,8 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.ingest.verification import Finding, Verification
 from ledger.stream.ledger_identity import FIRST_LEDGER
-from ledger.stream.source.blocks import local_block
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_blocks import local_block
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.composing import Composer

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ledger.stream.block_names import is_block, parse
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source.blocks import blocks_below, local_block
 from ledger.stream.source.local import find_record_files
+from ledger.stream.source.stream_blocks import blocks_below, local_block
 from tests.ledger.stream.block.blocks import OLDER, BlockStream
 
 SEVEN = "0000/0000/0000/0000/007.blk.zstd"

@@ -25,7 +25,7 @@ from ledger.stream.source.block_node.assembly import (
     BlockNodeStall,
     Limits,
 )
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.stream_blocks import FetchedBlock
 from mirror.core import logs
 
 log = logs.logger(__name__)

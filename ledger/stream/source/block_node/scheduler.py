@@ -15,7 +15,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.answers import Available, StatusAnswer
 from ledger.stream.source.block_node.assembly import BlockNodeFailure
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.stream_blocks import FetchedBlock
 from mirror.core import logs
 from mirror.core.config import clock
 from mirror.core.values.timestamp import NANOS_PER_SECOND

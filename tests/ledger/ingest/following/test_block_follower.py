@@ -13,7 +13,7 @@ from ledger.ingest.following.follower import BlockFollower
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import block_names
-from ledger.stream.source.blocks import BlockSource
+from ledger.stream.source.stream_blocks import BlockSource
 from mirror.core.db import statements
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.streams.threshold_signer import ThresholdSigner

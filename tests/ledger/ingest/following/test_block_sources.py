@@ -13,7 +13,7 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.scheduler import STALL_SECONDS, SelectionReason
-from ledger.stream.source.blocks import EARLIEST
+from ledger.stream.source.stream_blocks import EARLIEST
 from mirror.core import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import first, publish

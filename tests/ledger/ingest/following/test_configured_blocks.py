@@ -9,7 +9,7 @@ from django.db import connection
 from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlockSource
 from ledger.ingest.following.configured_blocks import Nodes, open_block_source, registered_node
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
-from ledger.stream.source.blocks import BlockBucket
+from ledger.stream.source.stream_blocks import BlockBucket
 from mirror.core.config.errors import OperatorError
 from network.models import RegisteredNode
 

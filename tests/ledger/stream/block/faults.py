@@ -16,7 +16,7 @@ from ledger.stream.ledger_identity import LedgerIdentity, WrongSignature, identi
 from ledger.stream.record_file import RecordFile
 from ledger.stream.signature import threshold, verify_proof
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.stream_blocks import FetchedBlock
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import (
     Block,

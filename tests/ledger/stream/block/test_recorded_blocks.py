@@ -16,7 +16,7 @@ from ledger.stream.record_file import read_sidecar_file
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
-from ledger.stream.source.blocks import blocks_below
+from ledger.stream.source.stream_blocks import blocks_below
 from mirror.core.values import log_bloom
 from mirror.core.values.entity_id import from_contract, long_zero
 from mirror.core.values.hapi.messages import Block

@@ -10,7 +10,7 @@ from ledger.stream.block.block_items import read_items
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum
-from ledger.stream.source.blocks import FetchedBlock
+from ledger.stream.source.stream_blocks import FetchedBlock
 from mirror.core.values.hapi.messages import Block, BlockItem, SidecarFile
 from mirror.core.values.hashes import sha384
 from mirror.demo.streams.threshold_signer import ThresholdSigner

@@ -7,9 +7,9 @@ import pytest
 
 from ledger.stream import block_names
 from ledger.stream.errors import StreamFileError
-from ledger.stream.source import blocks
-from ledger.stream.source.blocks import BlockBucket
+from ledger.stream.source import stream_blocks
 from ledger.stream.source.bucket import Access, BucketError, open_bucket
+from ledger.stream.source.stream_blocks import BlockBucket
 from tests.ledger.stream.block.blocks import BlockFile, BlockStream
 from tests.ledger.stream.source.servers import web_server
 
@@ -63,7 +63,7 @@ def test_all_blocks_come_in_order_and_the_next_one_once_it_is_there(tmp_path):
 
 @pytest.mark.parametrize(("most", "ahead"), [(1_000, 3), (2, 2), (0, 0)])
 def test_blocks_are_read_ahead_and_fewer_where_they_are_large(tmp_path, monkeypatch, most, ahead):
-    monkeypatch.setattr(blocks, "_MAX_TRANSACTIONS", most)
+    monkeypatch.setattr(stream_blocks, "_MAX_TRANSACTIONS", most)
     source = bucket(str(tmp_path))
     for block in block_files(7):
         publish(tmp_path, block)
