@@ -14,6 +14,7 @@ from multiprocessing.context import ForkProcess as Process
 
 from mirror.core import logs
 from mirror.core.config.errors import OperatorError
+from mirror.core.metrics import files
 from mirror.core.processes import exits, operating_system, process_table, signals
 from mirror.core.processes.backoff import Backoff
 from mirror.node.postgres.server import Server
@@ -168,3 +169,10 @@ class Database(_Supervised):
             reason = exits.reason(-int(number))
             exits.record(process, reason)
             self._echo(f"{process} {reason}; PostgreSQL ends all its sessions and repairs itself.")
+
+
+def run_with_metrics(role: str, work: Callable[[logs.Echo], None], echo: logs.Echo) -> None:
+    """Do the work of a process with metrics of its own, which ends with the supervisor."""
+    signals.end_with_parent()
+    files.start_writing(role)
+    work(echo)

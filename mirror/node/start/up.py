@@ -8,35 +8,27 @@ has left behind is found by the next command.
 import fcntl
 import gc
 import http.client
-import multiprocessing
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import Error, connections
+from django.db import connections
 
-from ledger.archive.originals import ArchiveSelection
 from ledger.ingest import stored_network
-from ledger.ingest.errors import IngestError
-from ledger.stream.errors import StreamFileError
 from ledger.stream.source import stream_settings
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.availability import failure
 from mirror.core.db.distribution import distributing
 from mirror.core.logs import Echo
 from mirror.core.metrics import files
-from mirror.core.processes import exits, operating_system, signals
-from mirror.demo import run
-from mirror.demo.live import network
+from mirror.core.processes import operating_system, signals
 from mirror.node.admin import access
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_traversable
@@ -46,6 +38,7 @@ from mirror.operations.retention import plan
 from mirror.operations.upgrade import remaining
 from mirror.web import server as web
 from mirror.web.grpc import process as grpc
+from network.bundled import DEMO
 
 _WATCH_SECONDS = 0.1
 _TABLES_SECONDS = 1.0
@@ -97,7 +90,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
     web.check_process_limits()
     if sdk:
         config.set_defaults(_sdk_ports().DEFAULTS)
-    has_demo = config.value("network") == run.NETWORK and not follows()
+    has_demo = config.value("network") == DEMO and not follows()
     if live and not has_demo:
         raise OperatorError(
             "--live lets the demo network go on, and this node is for the network "
@@ -114,7 +107,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
         # Making the history and making the database take a core each.
         is_new = not config.value("db.url") and not server_paths(settings.DATA_DIR).data.exists()
         with (
-            run.start_producing() if has_demo and is_new else nullcontext() as producer,
+            _demo().start_producing() if has_demo and is_new else nullcontext() as producer,
             database.ready(echo) as server,
         ):
             tables.make_tables(echo)
@@ -129,53 +122,19 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             }
             needed = ((role, work) for role, (is_needed, work) in works.items() if is_needed)
             parts: dict[str, Callable[[], None]] = {
-                role: partial(_with_metrics, role, work, echo) for role, work in needed
+                role: partial(supervisor.run_with_metrics, role, work, echo) for role, work in needed
             }
             if has_demo:
-                _load_demo(echo, producer, server)
+                _demo().load(echo, producer, server)
                 if live:
-                    network.check_goes_on()
-                    parts["demo network"] = partial(_demo_process, echo, block_node=block_node)
+                    _demo().check_goes_on()
+                    parts["demo network"] = partial(_demo().live, echo, block_node=block_node)
             if sdk:
                 parts["ports of SDKs"] = _sdk_ports().serve
             if grpc.is_wanted():
                 parts[grpc.NAME] = grpc.serve
             ready = partial(_startup_text, server, ends=has_demo and not live, sdk=sdk)
             _run(echo, server, _web_server(listening, echo), lambda: echo(ready()), parts)
-
-
-def _load_demo(echo: Echo, producer: run.HistoryProducer | None, server: embedded.Server | None) -> None:
-    """Load the demo network in a process of its own, whose memory ends with it. Errors: OperatorError."""
-    # The child process can't use a copied connection.
-    connections.close_all()
-    receiving, sending = multiprocessing.Pipe(duplex=False)
-    with receiving, sending:
-        work = partial(_sending_error, sending, partial(run.load, producer=producer))
-        code = supervisor.Part("loader", partial(_with_metrics, "loader", work, echo), echo).finish()
-        error: OperatorError | None = receiving.recv() if receiving.poll() else None
-    if error or code:
-        if server:
-            server.check_disk()
-        cause = f"The demo network could not be loaded: the loader {exits.reason(code)}."
-        raise error or OperatorError(cause)
-
-
-def _sending_error(sending: Connection, work: Callable[[Echo], None], echo: Echo) -> None:
-    """Do the work, and send the error that an operator can cure, if one ends it."""
-    # So that a progress bar ends in order, too.
-    signals.raise_on_stop()
-    try:
-        work(echo)
-    except signals.Stop:
-        return
-    except OperatorError as error:
-        sending.send(error)
-    except (StreamFileError, IngestError) as error:
-        sending.send(OperatorError(str(error)))
-    except (Error, OSError) as error:
-        if (message := failure.sentence(error)) is None:
-            raise
-        sending.send(OperatorError(message))
 
 
 def _run(
@@ -236,11 +195,11 @@ def _sdk_ports() -> ModuleType:
     return sdk_ports
 
 
-def _with_metrics(role: str, work: Callable[[Echo], None], echo: Echo) -> None:
-    """Do the work of a process with metrics of its own, which ends with the supervisor."""
-    signals.end_with_parent()
-    files.start_writing(role)
-    work(echo)
+def _demo() -> ModuleType:
+    # Only nodes with a demo network need it.
+    from mirror.node.start import demo
+
+    return demo
 
 
 def _follow(echo: Echo) -> None:
@@ -248,16 +207,6 @@ def _follow(echo: Echo) -> None:
     from mirror.node.loading import following
 
     following.follow_until_stopped(echo)
-
-
-def _demo_process(echo: Echo, *, block_node: bool) -> None:
-    with ExitStack() as stack:
-        if ArchiveSelection.from_settings().is_enabled:
-            # The library of buckets takes 5 MB, which a node without an archive does not need.
-            from mirror.node.loading import archive_maintenance
-
-            stack.enter_context(archive_maintenance.in_thread(echo, str(run.folder()), run.first_book()))
-        network.live(echo, block_node=block_node)
 
 
 def _upgrade(echo: Echo) -> None:
