@@ -38,8 +38,8 @@ def main(points: int = 10, blocks: int = 400) -> None:
         import django
 
         django.setup()
-        from mirror.node.start import database
-        from mirror.node.start.tables import make_tables
+        from mirror.start import database
+        from mirror.upgrade.tables import make_tables
 
         stream = Path(folder) / "stream"
         with database.ready(print):

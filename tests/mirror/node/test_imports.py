@@ -14,8 +14,8 @@ def imported() -> set[str]:
     program = """if True:
         import json, sys, django
         django.setup()
-        import mirror.node.start.up, mirror.web.grpc.process, mirror.urls
-        import mirror.operations.upgrade.runner, mirror.operations.retention.pruning
+        import mirror.start.up, mirror.web.grpc.process, mirror.urls
+        import mirror.upgrade.runner, mirror.operations.retention.pruning
         print(json.dumps([*sys.modules]))"""
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True

@@ -24,12 +24,12 @@ from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.loading.files import single_loader
-from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
 from mirror.operations.backup.chunks import backed_up_tables, chunks
 from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, content_digest
 from mirror.operations.backup.sessions import Stopped, exclusive, session
+from mirror.upgrade import tables
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query

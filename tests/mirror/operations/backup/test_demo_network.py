@@ -15,10 +15,10 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.live import blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
-from mirror.node.start import tables
 from mirror.operations.backup import demo, dump
 from mirror.operations.backup import restore as restoring
 from mirror.operations.backup.manifest import DEMO, DamagedBackup, Manifest
+from mirror.upgrade import tables
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.load import settings as changed
 from tests.ledger.ingest.tables import contents

@@ -16,11 +16,11 @@ from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.demo.streams.record_files import Block
 from mirror.models import LoadedRange
-from mirror.node.start import tables
 from mirror.operations.backup import restore
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.sessions import Stopped, session
 from mirror.operations.snapshot import dump
+from mirror.upgrade import tables
 from tests.api import Api
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents, empty_tables

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mirror.node.admin import access
-from mirror.node.start import up
+from mirror.start import up
 
 
 def test_new_node_says_where_the_first_password_is(settings: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mirror.demo import run
-from mirror.node.start import supervisor
+from mirror.start import supervisor
 from tests.forking import begun
 from tests.node import in_session
 from tests.waiting import PATIENCE_SECONDS

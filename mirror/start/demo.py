@@ -20,7 +20,7 @@ from mirror.demo.live import network
 from mirror.demo.live.network import check_goes_on as check_goes_on
 from mirror.demo.run import start_producing as start_producing
 from mirror.node.postgres.server import Server
-from mirror.node.start import supervisor
+from mirror.start import supervisor
 
 
 def load(echo: Echo, producer: run.HistoryProducer | None, server: Server | None) -> None:

@@ -16,7 +16,6 @@ from django.db import OperationalError, connection, connections
 
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration
@@ -56,16 +55,6 @@ def ready(echo: Echo, *, make: bool = True, wait: bool = True) -> Iterator[embed
             raise
         finally:
             connections.close_all()
-
-
-def check_writable() -> None:
-    """Raise OperatorError if the database is a replica, which can't be loaded into."""
-    if statements.value("select pg_is_in_recovery()"):
-        raise OperatorError(
-            "This database is a replica, which takes its changes from its primary alone. Load into its "
-            "primary, and change that: DATABASE_URL has to name it. `manage.py serve` and `manage.py status` "
-            "work here, too."
-        )
 
 
 def _check(echo: Echo, *, wait: bool) -> None:

@@ -15,7 +15,7 @@ from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ContractFunctionResult
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.operations.upgrade.backfills import BACKFILLS
+from mirror.upgrade.runner import BACKFILLS
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import contents
 from tests.upgrading import upgrade

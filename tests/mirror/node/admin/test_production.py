@@ -4,7 +4,7 @@ import secrets
 
 import pytest
 
-from mirror.node.start import production
+from mirror.node.admin import production
 from tests.node import Node, manage
 
 GOOD = {

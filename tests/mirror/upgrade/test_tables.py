@@ -9,7 +9,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.core.config.errors import OperatorError
 from mirror.management.commands import ingest
-from mirror.node.start import tables
+from mirror.upgrade import tables
 
 pytestmark = pytest.mark.django_db
 

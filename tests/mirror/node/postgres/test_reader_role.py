@@ -14,8 +14,8 @@ from psycopg import errors
 from mirror.core.config.database import parse_url
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
+from mirror.node.postgres import reader_role
 from mirror.node.postgres.cluster import READER
-from mirror.node.start import reader_role
 from tests.reading import as_reader, make_reader
 from web3sim.models import ContractCallFilter
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from mirror.core.db.backfill import IndexBuild
-from mirror.operations.upgrade.backfills import BACKFILLS
+from mirror.upgrade.runner import BACKFILLS
 from tests.upgrading import upgrade
 
 BUILDS = {name: build.index for name, build in BACKFILLS.items() if isinstance(build, IndexBuild)}

@@ -18,7 +18,6 @@ from mirror.core.db.distribution import distributing, is_distributed
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.logs import Echo
-from mirror.node.start.database import check_writable
 
 _FOREIGN_TABLES_NAMED = 3
 #: The apps whose rows come from the network.
@@ -59,6 +58,16 @@ def make_tables(echo: Echo) -> None:
         _forget_replaced()
         arrange_partitions()
         distributing.distribute_if_configured()
+
+
+def check_writable() -> None:
+    """Raise OperatorError if the database is a replica, which can't be loaded into."""
+    if statements.value("select pg_is_in_recovery()"):
+        raise OperatorError(
+            "This database is a replica, which takes its changes from its primary alone. Load into its "
+            "primary, and change that: DATABASE_URL has to name it. `manage.py serve` and `manage.py status` "
+            "work here, too."
+        )
 
 
 def arrange_partitions() -> None:

@@ -8,18 +8,20 @@ import psycopg
 from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
+from contracts.backfills import allowances, blooms, indexes, weibars
+from contracts.backfills import logs as call_logs
+from ledger.backfills import blocks, loaded_ranges, rewards
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import Backfill, IndexBuild, KeyRange
+from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, KeyRange, MonthlyPartitioning
 from mirror.core.db.partitions import indexing
 from mirror.core.db.partitions.catalogue import partitionable_tables
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.models import UPGRADE_LOCK
-from mirror.node.start import tables
-from mirror.operations.upgrade import remaining
-from mirror.operations.upgrade.backfills import BACKFILLS
-from mirror.operations.upgrade.remaining import Remaining
+from mirror.upgrade import remaining, tables
+from mirror.upgrade.remaining import Remaining
+from tokens.backfills import nft_transfers
 
 log = logs.logger(__name__)
 
@@ -35,6 +37,16 @@ _SECONDS_BETWEEN_CHECKS = 0.2
 
 # Errors because others change the same rows: the range is tried again.
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
+
+_OF_ROWS = (
+    allowances.SPENT_BY_CONTRACTS, blocks.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
+    loaded_ranges.RANGES, call_logs.DUPLICATES, nft_transfers.NFT_TRANSFERS,
+    call_logs.HASHES, call_logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
+    MonthlyPartitioning(name="monthly_partitions"),
+)  # fmt: skip
+_BY_NAME = INDEX_BUILDS | {backfill.name: backfill for backfill in _OF_ROWS}
+#: All backfills by name, in the order in which they run.
+BACKFILLS: dict[str, Backfill | IndexBuild | MonthlyPartitioning] = {name: _BY_NAME[name] for name in TITLES}
 
 
 def run(show: Show, stopping: threading.Event, start_again: Callable[[], object] | None = None) -> bool:

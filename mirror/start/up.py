@@ -29,13 +29,14 @@ from mirror.core.db.distribution import distributing
 from mirror.core.logs import Echo
 from mirror.core.metrics import files
 from mirror.core.processes import operating_system, signals
-from mirror.node.admin import access
+from mirror.node.admin import access, production
+from mirror.node.postgres import reader_role
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.cluster import DATABASE, ROLE, binaries, make_traversable
 from mirror.node.postgres.installation import server_paths
-from mirror.node.start import database, production, reader_role, supervisor, tables
 from mirror.operations.retention import plan
-from mirror.operations.upgrade import remaining
+from mirror.start import database, supervisor
+from mirror.upgrade import remaining, tables
 from mirror.web import server as web
 from mirror.web.grpc import process as grpc
 from network.bundled import DEMO
@@ -197,7 +198,7 @@ def _sdk_ports() -> ModuleType:
 
 def _demo() -> ModuleType:
     # Only nodes with a demo network need it.
-    from mirror.node.start import demo
+    from mirror.start import demo
 
     return demo
 
@@ -211,8 +212,8 @@ def _follow(echo: Echo) -> None:
 
 def _upgrade(echo: Echo) -> None:
     # Only this process needs it.
-    from mirror.operations.upgrade import runner
-    from mirror.operations.upgrade.progress import lines
+    from mirror.upgrade import runner
+    from mirror.upgrade.progress import lines
 
     try:
         runner.run(lines(echo), signals.stop_event())

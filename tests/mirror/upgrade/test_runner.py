@@ -13,10 +13,10 @@ from django.db import connection
 from mirror.core.db.backfill import IndexBuild
 from mirror.models import UPGRADE_LOCK
 from mirror.node.health import status
-from mirror.operations.upgrade import remaining, runner
-from mirror.operations.upgrade.backfills import BACKFILLS
-from mirror.operations.upgrade.progress import lines
-from mirror.operations.upgrade.remaining import Remaining
+from mirror.upgrade import remaining, runner
+from mirror.upgrade.progress import lines
+from mirror.upgrade.remaining import Remaining
+from mirror.upgrade.runner import BACKFILLS
 from tests.build import START, Build
 from tests.contracts.backfills.test_allowances import CONTRACT, allow, left, spend
 from tests.contracts.backfills.test_logs import log, stored

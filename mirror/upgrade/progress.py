@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from mirror.core.db.backfill import TITLES
 from mirror.core.logs import Echo
 from mirror.core.processes.progress import Pace
-from mirror.operations.upgrade.remaining import Remaining
+from mirror.upgrade.remaining import Remaining
 
 
 @contextmanager
