@@ -19,7 +19,6 @@ from mirror.core.values.hapi.messages import (
     TransactionID,
     TransactionRecord,
 )
-from mirror.demo.streams.placing import place
 from mirror.demo.streams.plain import Fields, compose
 from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
@@ -27,6 +26,7 @@ from mirror.demo.streams.record_files import (
     ComposedTransaction,
     Composer,
     account,
+    place,
     timestamp,
     transfer_list,
 )

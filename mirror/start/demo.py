@@ -15,10 +15,10 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import failure
 from mirror.core.logs import Echo
 from mirror.core.processes import exits, signals
-from mirror.demo import run
-from mirror.demo.live import network
-from mirror.demo.live.network import check_goes_on as check_goes_on
-from mirror.demo.run import start_producing as start_producing
+from mirror.demo.publish import run
+from mirror.demo.publish.run import check_goes_on as check_goes_on
+from mirror.demo.publish.run import start_producing as start_producing
+from mirror.demo.streams.keys import first_book
 from mirror.node.postgres.server import Server
 from mirror.start import supervisor
 
@@ -64,5 +64,5 @@ def live(echo: Echo, *, block_node: bool) -> None:
             # The library of buckets takes 5 MB, which a node without an archive does not need.
             from mirror.node.loading import archive_maintenance
 
-            stack.enter_context(archive_maintenance.in_thread(echo, str(run.folder()), run.first_book()))
-        network.live(echo, block_node=block_node)
+            stack.enter_context(archive_maintenance.in_thread(echo, str(run.folder()), first_book()))
+        run.live(echo, block_node=block_node)

@@ -57,10 +57,8 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     from ledger.stream.balance.files import find_balance_files
     from ledger.stream.source.local import find_record_files
     from mirror.core.db.partitions.making import create_partitions_ahead
-    from mirror.demo.keys.nodes import nodes
-    from mirror.demo.publish.balances import BalanceWriter
-    from mirror.demo.publish.history import History
-    from mirror.demo.run import first_book
+    from mirror.demo.publish.history import BalanceWriter, History
+    from mirror.demo.streams.keys import first_book, nodes
     from mirror.models import LoadedRange
 
     def rows(statement: str) -> list[Any]:

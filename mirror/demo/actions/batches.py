@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mirror.core.values.hapi.messages import SignedTransaction
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.actions.topics import text

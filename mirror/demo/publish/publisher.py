@@ -25,8 +25,8 @@ from mirror.demo.streams.signing import SigningNode
 if TYPE_CHECKING:
     # Not imported at run time, as they take long and only some users need them.
     from mirror.demo.network import Network
-    from mirror.demo.streams.blocks.accounts import KnownAccounts
-    from mirror.demo.streams.blocks.block import BlockComposer
+    from mirror.demo.streams.block_stream import BlockComposer
+    from mirror.demo.streams.state_changes import KnownAccounts
 
 _VERSION_BYTES = 32
 # The folder of the network in the bucket, for its blocks.

@@ -6,7 +6,7 @@ from struct import Struct
 from mirror.core import config
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import NO_KEY
+from mirror.demo.streams.keys import NO_KEY
 
 RUNNING_HASH_VERSION = 3
 

@@ -9,7 +9,7 @@ from ledger.stream.record import names
 from ledger.stream.record.formats import read_record_file
 from ledger.stream.record.record_file import RecordFile
 from mirror.core.values import timestamp, transaction_id
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.streams.signing import SigningNode, address_book
 from tests.build import START, Build, insert

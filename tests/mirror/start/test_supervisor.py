@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mirror.demo import run
+from mirror.demo.publish import run
 from mirror.start import supervisor
 from tests.forking import begun
 from tests.node import in_session

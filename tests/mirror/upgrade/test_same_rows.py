@@ -13,8 +13,8 @@ from ledger.stream.source.local import find_record_files
 from mirror.core.db.backfill import IndexBuild
 from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ContractFunctionResult
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from mirror.upgrade.runner import BACKFILLS
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.tables import contents

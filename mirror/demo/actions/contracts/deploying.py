@@ -3,8 +3,7 @@
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.demo.actions import files
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import files, people
 from mirror.demo.actions.contracts import hooks, sending
 from mirror.demo.actions.contracts.sending import ContractCall, find_changeable, submit_change
 from mirror.demo.evm.run import Run

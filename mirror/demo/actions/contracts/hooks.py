@@ -5,7 +5,7 @@ from typing import Any
 
 from mirror.core.values.ethereum import stripped
 from mirror.core.values.hashes import keccak256
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import people
 from mirror.demo.actions.contracts.sending import find_changeable, submit_change
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import HOOK_ADDRESS, HOOK_CONTRACT, HookState, execute

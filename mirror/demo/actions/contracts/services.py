@@ -13,11 +13,11 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, uses
+from mirror.demo.actions.tokens import traders
+from mirror.demo.actions.tokens.moving import can_associate
 from mirror.demo.evm import system_contracts
 from mirror.demo.evm.run import block_context
 from mirror.demo.network import Network, pair, require, required, weighted
-from mirror.demo.tokens import traders
-from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract
 from mirror.demo.world.tokens import Allowance, Token

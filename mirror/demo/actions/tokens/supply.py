@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, threshold_key
+from mirror.demo.actions.tokens import recipes, traders
+from mirror.demo.actions.tokens.recipes import SPECS, TokenSpec
 from mirror.demo.network import FailingTransaction, Network, Submission, require, weighted
-from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import SPECS, TokenSpec
+from mirror.demo.streams.keys import EcdsaWallet, Ed25519Wallet, threshold_key
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import association, serials, token_creation, units
 from mirror.demo.world.tokens import Relationship, Serial, Token

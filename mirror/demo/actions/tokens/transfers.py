@@ -5,10 +5,9 @@ Airdrops are sent, claimed and cancelled, and tokens are rejected (HIP-657).
 
 from typing import Any
 
-from mirror.demo.actions.tokens import supply
+from mirror.demo.actions.tokens import recipes, supply, traders
+from mirror.demo.actions.tokens.moving import Transfers, can_associate
 from mirror.demo.network import Network, NotPossible, pair, require, required, weighted
-from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.transfers import Transfers, can_associate
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.messages import airdrop_id, pending_airdrop
 from mirror.demo.world.tokens import AirdropKey, FractionalFee, RoyaltyFee, Token

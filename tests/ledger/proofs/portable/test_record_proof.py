@@ -16,7 +16,7 @@ from ledger.stream.record.formats import read_record_file
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import SignedTransaction
 from mirror.core.values.hapi.messages import Transaction as TransactionMessage
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.signing import address_book
 from tests.ledger.proofs.files import BOOK, PAYER, VERSIONS, Published, published, signatures
 from tests.ledger.proofs.portable.block_proofs import NODES, block_of

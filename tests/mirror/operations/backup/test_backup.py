@@ -19,8 +19,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from ledger.models import RecordFile
 from mirror.core.config.errors import OperatorError
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.loading.files import single_loader

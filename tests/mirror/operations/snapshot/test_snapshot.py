@@ -12,8 +12,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from mirror.core.config.errors import OperatorError
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block
 from mirror.models import LoadedRange
 from mirror.operations.backup import restore

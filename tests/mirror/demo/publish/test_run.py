@@ -7,8 +7,7 @@ import pytest
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
-from mirror.demo import run as demo
-from mirror.demo.live import network
+from mirror.demo.publish import run as demo
 from tests.api import Api
 from tests.composing import Composer
 from tests.conftest import empty_tables
@@ -84,4 +83,4 @@ def test_a_network_without_a_state_cannot_go_on(folder, left, problem):
         folder.mkdir()
         (folder / "network.state").write_bytes(left)
     with pytest.raises(OperatorError, match=problem):
-        network.check_goes_on()
+        demo.check_goes_on()

@@ -21,17 +21,15 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.db.availability import outage
 from mirror.core.logs import Echo
-from mirror.demo.actions.network import genesis
-from mirror.demo.keys.nodes import block_signer
-from mirror.demo.live.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, next_blocks
+from mirror.demo.actions import genesis
 from mirror.demo.network import Network
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import BLOCK_SECONDS, BLOCKS_VERSION, next_block
+from mirror.demo.publish.producing import BLOCKS_REMEMBERED, BLOCKS_RETAINED, SOURCE, TPS, next_blocks
 from mirror.demo.publish.publisher import Publisher
-from mirror.demo.run import first_book
-from mirror.demo.streams.blocks.accounts import KnownAccounts
-from mirror.demo.streams.blocks.block import BlockComposer
-from mirror.demo.streams.blocks.frame import WrappingComposer
+from mirror.demo.streams.block_stream import BlockComposer, WrappingComposer
+from mirror.demo.streams.keys import block_signer, first_book
+from mirror.demo.streams.state_changes import KnownAccounts
 
 
 def live(echo: Echo, publisher: Publisher, stopping: threading.Event) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from json import dumps
 from random import Random
 
+from mirror.demo.actions.tokens import traders
 from mirror.demo.network import Network
-from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.messages import KEY_FIELDS
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Token

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from mirror.demo.actions.tokens.moving import Transfers
 from mirror.demo.network import Network
-from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.tokens import CustomFee, FixedFee, FractionalFee, RoyaltyFee, Serial, Token
 

@@ -3,10 +3,9 @@
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo.actions.accounts import people
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.keys.wallet import Ed25519Wallet, threshold_key
+from mirror.demo.actions import people
 from mirror.demo.network import Network, NotPossible, pair, require, weighted
+from mirror.demo.streams.keys import Ed25519Wallet, nodes, threshold_key
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import HBAR, Account
 

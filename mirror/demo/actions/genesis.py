@@ -5,15 +5,14 @@ And how its software is upgraded a while later.
 
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.accounts import people
-from mirror.demo.actions.network import files, nodes, periods
-from mirror.demo.actions.network.periods import NODE_REWARDS
-from mirror.demo.keys.nodes import nodes as signing_nodes
-from mirror.demo.keys.wallet import Ed25519Wallet, secret
+from mirror.demo.actions import nodes, people, periods, system_files
+from mirror.demo.actions.periods import NODE_REWARDS
 from mirror.demo.network import Network
+from mirror.demo.streams.keys import Ed25519Wallet, secret
+from mirror.demo.streams.keys import nodes as signing_nodes
 from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS, TREASURY
 from mirror.demo.world.accounts import FREEZE_ADMIN, HBAR, SYSTEM_ADMIN, Account
-from mirror.demo.world.system import LedgerId
+from mirror.demo.world.network import LedgerId
 
 SUPPLY = 50_000_000_000 * HBAR
 _SYSTEM_ACCOUNTS = (
@@ -35,7 +34,7 @@ def begin(network: Network, size: int = 40) -> None:
     """Submit the first transactions: the accounts, files and nodes of the network, then `size` people."""
     for number in (TREASURY, *_SYSTEM_ACCOUNTS):
         _open_system_account(network, number)
-    files.begin(network)
+    system_files.begin(network)
     nodes.begin(network)
     periods.begin(network)
     if network.ledger:

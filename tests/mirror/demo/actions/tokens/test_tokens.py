@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from mirror.core.values.hapi.result_codes import NUMBERS
-from mirror.demo.actions.accounts import allowances, crypto
-from mirror.demo.actions.network import genesis
+from mirror.demo.actions import allowances, crypto, genesis
 from mirror.demo.actions.tokens import changes, supply, transfers
 from mirror.demo.network import Network
 from mirror.demo.streams.record_files import Block

@@ -13,14 +13,13 @@ from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core.config.errors import OperatorError
-from mirror.demo import run
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.live import blocks
 from mirror.demo.network import Network
+from mirror.demo.publish import live_blocks
 from mirror.demo.publish.block_node import BlockNodeServer
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
-from mirror.demo.streams.blocks.accounts import KnownAccounts
+from mirror.demo.streams.keys import first_book, nodes
+from mirror.demo.streams.state_changes import KnownAccounts
 from tests.api import Api
 
 Live = tuple[Publisher, Network]
@@ -32,21 +31,21 @@ def live(tmp_path: Path, ledger_tables: None) -> Live:
     publisher = Publisher(tmp_path, nodes())
     for network, block in History(blocks=2, tps=5, seed=1).play(nodes()):
         publisher.publish(network, block)
-    blocks.switch_to_blocks(publisher, network)
+    live_blocks.switch_to_blocks(publisher, network)
     return publisher, network
 
 
 def load(publisher: Publisher, address: str, last: int) -> Progress:
     """Load what a live node would, up to a block."""
-    stopping, quorums = threading.Event(), Quorums(run.first_book())
+    stopping, quorums = threading.Event(), Quorums(first_book())
 
     def files() -> Iterator[StreamFile | None]:
-        for file in blocks.files(publisher, quorums, report, stopping):
+        for file in live_blocks.files(publisher, quorums, report, stopping):
             yield file
             if file and file.record_file().block_number == last:
                 return
 
-    with blocks.only_block_node(address), Reporting(source="a test") as report:
+    with live_blocks.only_block_node(address), Reporting(source="a test") as report:
         return Pipeline(quorums=quorums).run(files())
 
 
@@ -92,7 +91,7 @@ def test_the_network_learns_how_far_the_database_has_come(live: Live) -> None:
 
     noted = Noted(publisher.folder, nodes())
     with BlockNodeServer(folder=publisher.blocks) as server:
-        blocks.follow(noted, f"127.0.0.1:{server.port}", stopping)
+        live_blocks.follow(noted, f"127.0.0.1:{server.port}", stopping)
 
     assert noted.loaded == Position.stored()
 
@@ -118,7 +117,7 @@ def test_what_a_network_knows_of_its_accounts_is_what_its_transactions_told() ->
         for transaction in each.transactions:
             learned.learn(transaction)
 
-    known = blocks.known_accounts(network)
+    known = live_blocks.known_accounts(network)
 
     def changes(accounts: KnownAccounts) -> list[bytes]:
         return [change.SerializeToString() for change in accounts.changes(block.transactions)]

@@ -4,11 +4,11 @@ from typing import Any
 
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo.actions.network import files
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.actions import system_files
 from mirror.demo.network import Network, require, weighted
+from mirror.demo.streams.keys import nodes
 from mirror.demo.world.accounts import FREEZE_ADMIN, SYSTEM_ADMIN
-from mirror.demo.world.system import Draw, Freeze
+from mirror.demo.world.network import Draw, Freeze
 
 UPGRADE_FILE = 150
 FREEZE_ONLY, PREPARE_UPGRADE, FREEZE_UPGRADE, FREEZE_ABORT, TELEMETRY_UPGRADE = range(1, 6)
@@ -78,9 +78,9 @@ def _freeze(network: Network, kind: int, *, start: int | None = None, file: int 
 
 def _upload(network: Network) -> None:
     if UPGRADE_FILE not in network.world.files:
-        files.create(network, UPGRADE_FILE, "Software upgrade")
+        system_files.create(network, UPGRADE_FILE, "Software upgrade")
     contents = b"PK\x03\x04" + network.choose.randbytes(network.choose.randrange(500, 4_000))
-    files.write(network, UPGRADE_FILE, contents)
+    system_files.write(network, UPGRADE_FILE, contents)
 
 
 def delete_file(network: Network) -> None:

@@ -14,8 +14,8 @@ from mirror.core.values.hapi.messages import (
     TraceData,
     TransactionOutput,
 )
-from mirror.demo.streams.blocks.changes import AnnouncedTransaction, hook_id, is_identical
 from mirror.demo.streams.record_files import ComposedTransaction
+from mirror.demo.streams.state_changes import AnnouncedTransaction, hook_id, is_identical
 
 _ETHEREUM, _SUBMIT = "ethereumTransaction", "consensusSubmitMessage"
 

@@ -7,11 +7,10 @@ other services that people announce.
 from collections.abc import Iterable
 from typing import Any
 
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import FailingTransaction, Network, require, weighted
+from mirror.demo.streams.keys import Ed25519Wallet, nodes
 from mirror.demo.world.accounts import SYSTEM_ADMIN
-from mirror.demo.world.nodes import Endpoint, Node, RegisteredNode
+from mirror.demo.world.network import Endpoint, Node, RegisteredNode
 
 _MAX_NODES = 12
 _GOSSIP_PORT, _GRPC_PORT, _PROXY_PORT = 50_111, 50_211, 443

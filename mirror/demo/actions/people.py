@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mirror.core.values.hapi.messages import AccountID, TransactionID
-from mirror.demo.keys.wallet import NO_KEY, EcdsaWallet, Ed25519Wallet
 from mirror.demo.network import Network, require, weighted
+from mirror.demo.streams.keys import NO_KEY, EcdsaWallet, Ed25519Wallet
 from mirror.demo.streams.record_files import TREASURY
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 

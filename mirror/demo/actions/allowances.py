@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from mirror.demo.actions.tokens import traders
+from mirror.demo.actions.tokens.moving import Transfers
 from mirror.demo.actions.tokens.transfers import find_receiver, transfer
 from mirror.demo.network import Network, pair, require, weighted
-from mirror.demo.tokens import traders
-from mirror.demo.tokens.transfers import Transfers
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.messages import amounts
 from mirror.demo.world.tokens import Allowance, AllowanceForAll, Token

@@ -6,11 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from mirror.core.config import clock
-from mirror.demo.actions import catalogue, topics
-from mirror.demo.actions.network import genesis
-from mirror.demo.live.producing import next_blocks, prune
+from mirror.demo.actions import genesis, topics
 from mirror.demo.network import Network
-from mirror.demo.publish.history import next_block
+from mirror.demo.publish.history import ALL, next_block
+from mirror.demo.publish.producing import next_blocks, prune
 from tests.mirror.demo.lives import items, life
 
 MINUTE = 60 * 10**9
@@ -64,7 +63,7 @@ def test_network_ahead_of_the_clock_waits_and_says_so(
 @pytest.fixture(scope="module")
 def aged() -> Network:
     """A network that forgets after every block."""
-    network = Network(5, catalogue.ALL)
+    network = Network(5, ALL)
     genesis.begin(network)
     while network.counts.total() < 6_000:
         next_block(network, TPS)
@@ -73,7 +72,7 @@ def aged() -> Network:
 
 
 def test_everything_happens_in_a_network_that_forgets(aged):
-    assert {action.perform for action in catalogue.ALL} == set(aged.performed)
+    assert {action.perform for action in ALL} == set(aged.performed)
 
 
 def test_only_the_last_of_what_is_over_is_kept(aged):

@@ -4,8 +4,8 @@ It also distributes the fees that it collected since the last one.
 """
 
 from mirror.core.values.timestamp import NANOS_PER_DAY
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.network import Network
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import FEE_COLLECTION, FEE_COLLECTOR, STAKING_REWARDS
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.staking import MAX_REWARD_RATE, NodeStake

@@ -8,11 +8,10 @@ from mirror.core.values.hapi import messages
 from mirror.core.values.hashes import sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions.files import key_list, store
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.keys.wallet import Ed25519Wallet
 from mirror.demo.network import Network
-from mirror.demo.streams.placing import place
+from mirror.demo.streams.keys import Ed25519Wallet, nodes
 from mirror.demo.streams.plain import compose, serialized
+from mirror.demo.streams.record_files import place
 from mirror.demo.world.accounts import HBAR, SYSTEM_ADMIN
 from mirror.demo.world.fees import EXCHANGE_RATES, SIMPLE_FEES, schedule
 from mirror.demo.world.files import APPEND, UPDATE, Change, File

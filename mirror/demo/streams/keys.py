@@ -1,4 +1,19 @@
-"""The keys of people. They are computed from account numbers, so they are only fit for a demo."""
+"""The keys of nodes and people, and those with which the nodes sign blocks together.
+
+The keys of the nodes (node_keys.pem) are published with the program, so that the same seed gives the same
+signature files; those of people are computed from account numbers. They are only fit for a demo.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mirror.core import config
+from mirror.demo.streams.signing import SigningNode, address_book
+
+if TYPE_CHECKING:
+    from mirror.demo.streams.threshold_signer import ThresholdSigner
 
 from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
@@ -11,6 +26,36 @@ from mirror.core.values.alias import evm_address_of_key
 from mirror.core.values.hapi.messages import Key, SignatureMap
 from mirror.core.values.hashes import keccak256
 from mirror.demo.streams.plain import serialized
+
+_WEIGHT = 1_000
+_KEYS = Path(__file__).parent / "node_keys.pem"
+_KEY = re.compile(rb"-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\n", re.DOTALL)
+
+
+def nodes() -> tuple[SigningNode, ...]:
+    """Return the nodes that sign the stream: 0 to 3, with the accounts 3 to 6 of the network's own realm."""
+    return _nodes(*config.shard_and_realm())
+
+
+def first_book() -> bytes:
+    """Return the serialized NodeAddressBook that the network begins with."""
+    return address_book(node.address_book_node for node in nodes())
+
+
+@cache
+def _nodes(shard: int, realm: int) -> tuple[SigningNode, ...]:
+    keys = enumerate(_KEY.findall(_KEYS.read_bytes()))
+    return tuple(SigningNode(index, key, shard, realm) for index, key in keys)
+
+
+@cache
+def block_signer() -> "ThresholdSigner":
+    """Return the signer of blocks: all nodes, with the same weight. Its keys come from a word, for a demo."""
+    # Imported here, as threshold signatures take memory that networks of record files don't need.
+    from mirror.demo.streams.threshold_signer import ThresholdSigner
+
+    return ThresholdSigner({node.node_id: _WEIGHT for node in nodes()}, "demo")
+
 
 NO_KEY = b"\x32\x00"  # a Key with an empty list, which removes a key
 
