@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.demo.evm.system_contracts import Rate, Services, SystemCallRequest
+from mirror.demo.evm.system_contracts import GAS_PRICE, Services, SystemCallRequest
 from mirror.demo.streams.record_files import FEE_COLLECTOR
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contract, Hook
@@ -23,7 +23,7 @@ from web3sim.engine.interface import (
     FrameEnd,
     FrameStart,
     Halt,
-    Profile,
+    StateReader,
     Status,
     Step,
 )
@@ -82,15 +82,6 @@ class WorldState:
         account = self._holder(address)
         return account.number if account else None
 
-    def units(self, token: bytes, holder: bytes) -> int:
-        issued, account = self._token(token), self._holder(holder)
-        return issued.balance(account.number) if issued and account else 0
-
-    def is_associated(self, token: bytes, holder: bytes) -> bool:
-        """Return whether an account is associated with a token; people are looked for among all accounts."""
-        issued, account = self._token(token), self._world.account_at(holder)
-        return issued is not None and account is not None and account.number in issued.relationships
-
     def _holder(self, address: bytes) -> Account | None:
         account = self._accounts.get(address)
         if account is None:
@@ -123,21 +114,6 @@ class HookState:
         return bytes(32)
 
 
-class BlockContext(NamedTuple):
-    """The block in which a transaction runs. `timestamp` is the second in which it began.
-
-    With `logs_transfers` the node logs the units that contracts move by the token service. `next_number` is
-    that of the next entity.
-    """
-
-    block_number: int
-    timestamp: int
-    gas_price: int
-    logs_transfers: bool = False
-    rate: Rate = Rate(12, 1)
-    next_number: int = 0
-
-
 @dataclass(slots=True)
 class Frame:
     """A call or a creation; `has_code` says that its recipient is a contract or token."""
@@ -161,7 +137,7 @@ class _Frames:
 
     trace_steps = trace_stack = trace_memory = trace_storage = False
 
-    def __init__(self, state: WorldState | HookState) -> None:
+    def __init__(self, state: StateReader) -> None:
         self._state, self._open = state, list[Frame]()
         self.frames = list[Frame]()
 
@@ -201,28 +177,13 @@ class Execution(NamedTuple):
         return self.result == "SUCCESS"
 
 
-def execute(request: CallRequest, block: BlockContext, state: WorldState | HookState) -> Execution:
-    """Run a transaction; that of a hook by plain Cancun, as contracts can't call the network's own accounts.
-
-    Errors: ValueError for too little gas; InsufficientFunds.
-    """
-    services = None
-    if isinstance(state, WorldState):
-        services = Services(state, block.rate, block.gas_price, block.next_number, block.logs_transfers)
-    else:
-        request = request._replace(profile=Profile.ETHEREUM)
-    environment = BlockEnvironment(
-        number=block.block_number,
-        timestamp=block.timestamp,
-        coinbase=entity_id.long_zero(FEE_COLLECTOR),
-        prevrandao=bytes(32),
-        gas_limit=request.gas,
-        chain_id=CHAIN_ID,
-    )
+def execute(
+    request: CallRequest, block: BlockEnvironment, state: StateReader, services: Services | None = None
+) -> Execution:
+    """Run a transaction. Errors: ValueError for too little gas; InsufficientFunds."""
     tracer = _Frames(state)
-    call = engine("pyevm").execute(
-        request._replace(gas_price=block.gas_price), environment, state, services, tracer
-    )
+    request = request._replace(gas_price=GAS_PRICE)
+    call = engine("pyevm").execute(request, block, state, services, tracer)
     if not tracer.frames:
         raise ValueError("the gas of the transaction does not suffice to start it")
     if call.status is Status.SUCCESS:
@@ -235,9 +196,7 @@ def execute(request: CallRequest, block: BlockContext, state: WorldState | HookS
     return Execution(result, call, tracer.frames, codes, nonces, services.requests() if services else ())
 
 
-def _creations(
-    frames: list[Frame], state: WorldState | HookState
-) -> tuple[dict[bytes, bytes], dict[bytes, int]]:
+def _creations(frames: list[Frame], state: StateReader) -> tuple[dict[bytes, bytes], dict[bytes, int]]:
     """Return the codes of new contracts, and the nonces that they and their creators have."""
     codes: dict[bytes, bytes] = {}
     nonces: dict[bytes, int] = {}

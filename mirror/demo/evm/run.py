@@ -15,29 +15,30 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.ethereum import SignedTransaction
-from mirror.demo.evm.execution import BlockContext, Execution, WorldState, execute
+from mirror.demo.evm.execution import CHAIN_ID, WorldState, execute
 from mirror.demo.evm.solidity import kinds
-from mirror.demo.evm.system_contracts import Rate
+from mirror.demo.evm.system_contracts import GAS_PRICE, Services
 from mirror.demo.network import Network, Submission
-from mirror.demo.streams.record_files import ComposedTransaction
+from mirror.demo.streams.record_files import FEE_COLLECTOR, ComposedTransaction
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
-from mirror.demo.world.fees import exchange_rate
-from web3sim.engine.interface import CallRequest, Log
-
-# Tinybars; 852 tinycents at 12 cents for an hbar.
-GAS_PRICE = 71
+from web3sim.engine.interface import BlockEnvironment, CallRequest, Log
 
 NO_BLOOM = bytes(256)
+_BLOCK_GAS = 15_000_000
 
 
-def block_context(network: Network) -> BlockContext:
+def block_of(network: Network) -> BlockEnvironment:
     """Return the block in which the next transaction runs."""
     composer = network.composer
-    began = composer.block_start // NANOS_PER_SECOND
-    hbars, cents = exchange_rate(network.world)
-    rate, number = Rate(cents, hbars), network.world.next_number
-    return BlockContext(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
+    return BlockEnvironment(
+        number=composer.block_number,
+        timestamp=composer.block_start // NANOS_PER_SECOND,
+        coinbase=entity_id.long_zero(FEE_COLLECTOR),
+        prevrandao=bytes(32),
+        gas_limit=_BLOCK_GAS,
+        chain_id=CHAIN_ID,
+    )
 
 
 class Run:
@@ -52,7 +53,8 @@ class Run:
     ) -> None:
         self.network, self.sender, self.request = network, sender, request
         self._state = WorldState(network.world, (sender, *accounts))
-        self.execution: Execution = execute(request, block_context(network), self._state)
+        services = Services(network.world, logs_transfers=network.logs_transfers)
+        self.execution = execute(request, block_of(network), self._state, services)
         done = self.execution
         self.contract = self._state.number_at(request.to) if request.to else None
         self.created = self._create()

@@ -8,7 +8,7 @@ Those of simulated calls (`web3sim.system_contracts`) share nothing with them an
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from eth_abi.abi import decode
 
@@ -16,9 +16,14 @@ from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ResponseCodeEnum
 from mirror.core.values.hashes import keccak256
 from mirror.demo.streams.record_files import FEE_COLLECTOR
+from mirror.demo.world.fees import tinybars
+from mirror.demo.world.tokens import Relationship
+from mirror.demo.world.world import World
 from web3sim.engine.interface import AccountKind, Journal, Log, SystemAnswer, SystemCall
 from web3sim.state.proxy_code import REDIRECT_FOR_TOKEN, TOKEN_SERVICE
 
+# Tinybars; 852 tinycents at 12 cents for an hbar.
+GAS_PRICE = 71
 SERVICES = TOKENS, RATE, RANDOM, SCHEDULES = 0x167, 0x168, 0x169, 0x16B
 _SUCCEEDED: bytes = ResponseCodeEnum.Value("SUCCESS").to_bytes(32, "big")
 _TRANSFERRED = keccak256(b"Transfer(address,address,uint256)")
@@ -29,18 +34,9 @@ _TOKEN = (
 _AMOUNTS = "(address,int64,bool)[]"
 _DROPS = f"(address,{_AMOUNTS},(address,address,int64,bool)[])[]"
 
+_DOLLAR = 10_000_000_000  # tinycents
 _ASSOCIATING, _TRANSFERRING, _TRANSFERRING_HBARS, _VIEWING = 705_424, 15_284, 2_607, 2_607
 _AIRDROPPING, _CREATING, _SCHEDULING, _DRAWING, _CONVERTING = 1_409_649, 100_000, 1_409_649, 15_284, 100
-
-
-class Rate(NamedTuple):
-    """So many cents are worth so many hbars."""
-
-    cents: int
-    hbars: int
-
-    def tinybars(self, tinycents: int) -> int:
-        return tinycents * self.hbars // self.cents
 
 
 class Answer(NamedTuple):
@@ -90,13 +86,13 @@ def _transfer_units(services: "Services", caller: bytes, token: Any, *moved: Any
 
 def _make(services: "Services", caller: bytes, token: Any, *arguments: Any) -> Answer:
     """Answer with the address of a new entity: a token or a schedule."""
-    created = services.next_number
+    created = services.world.next_number
     return Answer(_SUCCEEDED + entity_id.long_zero(created).rjust(32, b"\0"), arguments, created)
 
 
 def _airdrop(services: "Services", caller: bytes, _: Any, drops: Any) -> Answer:
     ((token, ((_, _, _), (receiver, amount, _)), _),) = drops
-    is_pending = not services.holdings.is_associated(token, receiver)
+    is_pending = services.relationship(token, receiver) is None
     moved = None if is_pending else _moved(_SUCCEEDED, token, caller, receiver, amount).moved
     return Answer(_SUCCEEDED, (drops,), moved=moved)
 
@@ -132,13 +128,15 @@ _FUNCTIONS = {
         ),
         Function(
             *("balanceOf", _ONE, _VIEWING),
-            lambda services, caller, token, holder: Answer(_word(services.holdings.units(token, holder))),
+            lambda services, caller, token, holder: Answer(
+                _word(held.balance if (held := services.relationship(token, holder)) else 0)
+            ),
         ),
     ),
     (RATE, False): (
         Function(
             *("tinycentsToTinybars", ("uint256",), _CONVERTING),
-            lambda services, caller, token, tinycents: Answer(_word(services.rate.tinybars(tinycents))),
+            lambda services, caller, token, tinycents: Answer(_word(tinybars(services.world, tinycents))),
         ),
     ),
     (RANDOM, False): (
@@ -159,25 +157,21 @@ _CREATING_SELECTOR = next(
 )
 
 
-class Holdings(Protocol):
-    """Who holds which tokens, before the call."""
-
-    def units(self, token: bytes, holder: bytes) -> int: ...
-
-    def is_associated(self, token: bytes, holder: bytes) -> bool: ...
-
-
 class Services:
     """The system contracts of one call. With `logs_transfers` they log the units that they move."""
 
     creation_gas = 0
 
-    def __init__(
-        self, holdings: Holdings, rate: Rate, gas_price: int, next_number: int, logs_transfers: bool
-    ) -> None:
-        self.holdings, self.rate, self.next_number = holdings, rate, next_number
-        self._gas_price, self._logs_transfers = gas_price, logs_transfers
+    def __init__(self, world: World, *, logs_transfers: bool) -> None:
+        self.world = world
+        self._logs_transfers = logs_transfers
         self._journal: Journal | None = None
+
+    def relationship(self, address: bytes, holder: bytes) -> Relationship | None:
+        """Return the association of an account with a token before the call, if there is one."""
+        token = self.world.tokens.issued.get(entity_id.num_of_long_zero(address) or 0)
+        account = self.world.account_at(holder)
+        return token.relationships.get(account.number) if token and account else None
 
     def requests(self) -> tuple[SystemCallRequest, ...]:
         """Return what contracts requested, without what was undone."""
@@ -219,17 +213,17 @@ class Services:
 
     def _take_fee(self, journal: Journal, call: SystemCall) -> None:
         """Return the value to the caller, but for the fee."""
-        fee = creation_fee(self.rate, self._gas_price)
+        fee = creation_fee(self.world)
         collector = entity_id.long_zero(FEE_COLLECTOR)
         changes = ((call.address, -call.value), (call.sender, call.value - fee), (collector, fee))
         for address, change in changes:
             journal.set_balance(address, journal.get_balance(address) + change)
 
 
-def creation_fee(rate: Rate, gas_price: int) -> int:
+def creation_fee(world: World) -> int:
     """Return the tinybars that the creation of a token costs besides its gas: a dollar and a fifth in all."""
-    fee = rate.tinybars(10_000_000_000)
-    return fee + fee // 5 - _CREATING * gas_price
+    fee = tinybars(world, _DOLLAR)
+    return fee + fee // 5 - _CREATING * GAS_PRICE
 
 
 def _with_bytes(values: Any) -> Any:

@@ -9,13 +9,13 @@ from mirror.demo.actions import people
 from mirror.demo.actions.contracts.sending import find_changeable, submit_change
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.execution import HOOK_ADDRESS, HOOK_CONTRACT, HookState, execute
-from mirror.demo.evm.run import NO_BLOOM, block_context
+from mirror.demo.evm.run import NO_BLOOM, block_of
 from mirror.demo.evm.solidity import call_data
 from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MAX_HOOKS_OF_ONE, Hook, Result
-from web3sim.engine.interface import CallRequest
+from web3sim.engine.interface import CallRequest, Profile
 
 _MAX_HOOKS = 60
 _GAS = 80_000
@@ -119,8 +119,9 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
     """Run the hook of a transfer, as a child of it: a call of the system contract that runs hooks."""
     # The storage stays as it is until then.
     code = network.world.contracts.deployed[hook.contract].code
-    request = CallRequest(payer.address, HOOK_ADDRESS, data, _GAS)
-    done = execute(request, block_context(network), HookState(hook, code))
+    # By plain Cancun: the network's own rules hide code at such an address.
+    request = CallRequest(payer.address, HOOK_ADDRESS, data, _GAS, profile=Profile.ETHEREUM)
+    done = execute(request, block_of(network), HookState(hook, code))
     at = network.now
     for (_, slot), change in done.call.slots.items():
         if change.written is not None:

@@ -9,8 +9,9 @@ from typing import Any
 from mirror.core.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
 from mirror.demo.actions import people
 from mirror.demo.evm.ethereum import Access, Authorization, EthereumTransaction, SignedTransaction, authorize
-from mirror.demo.evm.run import GAS_PRICE, Run
+from mirror.demo.evm.run import Run
 from mirror.demo.evm.solidity import call_data
+from mirror.demo.evm.system_contracts import GAS_PRICE
 from mirror.demo.network import Action, Network, required
 from mirror.demo.streams.keys import EcdsaWallet
 from mirror.demo.streams.record_files import transfer_list

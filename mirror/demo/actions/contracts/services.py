@@ -15,8 +15,7 @@ from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, uses
 from mirror.demo.actions.tokens import traders
 from mirror.demo.actions.tokens.moving import can_associate
-from mirror.demo.evm import system_contracts
-from mirror.demo.evm.run import block_context
+from mirror.demo.evm.system_contracts import creation_fee
 from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract
@@ -124,8 +123,7 @@ def _issue(network: Network, contract: Contract) -> None:
     tokens = network.world.tokens.issued.values()
     issued = [token for token in tokens if token.treasury == contract.number]
     require(len(issued) < _MAX_ISSUED)
-    here = block_context(network)
-    fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
+    fee = creation_fee(network.world) + _MARGIN
     sender = _sender(network, _DEAR_GAS, fee)
     token = (*_NAMES[len(issued) % len(_NAMES)], network.choose.randrange(10, 900) * 100_000)
     call(network, sender, contract, "issue(string,string,int64)", *token, gas=_DEAR_GAS, value=fee)

@@ -6,13 +6,19 @@ from eth_abi.abi import encode
 from mirror.core.values.entity_id import long_zero
 from mirror.core.values.ethereum import created_address
 from mirror.core.values.hashes import keccak256
-from mirror.demo.evm.execution import BlockContext, WorldState, execute
+from mirror.demo.evm.execution import WorldState, execute
 from mirror.demo.evm.solidity import call_data, compiled
 from mirror.demo.world.world import World
-from web3sim.engine.interface import AccountRecord, CallRequest, InsufficientFunds, SlotChange
+from web3sim.engine.interface import (
+    AccountRecord,
+    BlockEnvironment,
+    CallRequest,
+    InsufficientFunds,
+    SlotChange,
+)
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 
-BLOCK = BlockContext(block_number=5, timestamp=1_700_000_000, gas_price=71)
+BLOCK = BlockEnvironment(5, 1_700_000_000, long_zero(98), bytes(32), 15_000_000, 298)
 ADA, BOB = b"\xad" * 20, b"\xb0" * 20
 CONTRACT = long_zero(2001)
 
