@@ -90,10 +90,7 @@ def pair(first: _First | None, second: _Second | None) -> tuple[_First, _Second]
 
 
 class Action(NamedTuple):
-    """Something that can happen, and how often it is tried compared with others.
-
-    With a `weight` of 0 it is only chosen as a rare action.
-    """
+    """Something that can happen; with a `weight` of 0 it is only chosen as a rare action."""
 
     perform: Perform
     weight: int
@@ -198,10 +195,7 @@ class Network:
         return True
 
     def call_at(self, time: int, event: Perform) -> None:
-        """Call `event` at a time, before any action after it.
-
-        It has to be one that `mirror.demo.publish.state` has a number for.
-        """
+        """Call `event`, one that `publish.state` has a number for, at a time, before any action after it."""
         self._planned += 1
         heapq.heappush(self._due, (time, self._planned, event))
 

@@ -28,10 +28,15 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 
 def write_secret(path: Path, secret: str) -> None:
-    """Write a line into a file in a folder that is made if it is missing. Errors: OperatorError."""
+    """Write a line into a file that only this user may read, also if other processes do the same.
+
+    The folder is made if it is missing. Errors: OperatorError.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, f"{secret}\n".encode())
+        write_atomic(unfinished, f"{secret}\n".encode())
+        unfinished.replace(path)
     except OSError as error:
         raise OperatorError(f"The file {path} can't be written: {error.strerror}.") from error
 

@@ -1,7 +1,4 @@
-"""How the network begins: its treasury with all hbars, the accounts of its services, and its first people.
-
-And how its software is upgraded a while later.
-"""
+"""The beginning of the network: treasury, accounts of services, first people; and its first upgrade."""
 
 from ledger.proofs.threshold.identity import Contributor, LedgerIdentity
 from mirror.core.values.timestamp import NANOS_PER_SECOND

@@ -1,8 +1,4 @@
-"""Nodes of consensus that join, change and leave the network, and registered nodes (HIP-1137).
-
-The nodes that sign the stream stay as they are. Registered ones are block nodes, mirror nodes, relays and
-other services that people announce.
-"""
+"""Nodes of consensus that join, change and leave, but for those that sign; registered nodes (HIP-1137)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -237,10 +233,7 @@ def _registered(network: Network) -> list[RegisteredNode]:
 
 
 def _some_registered(network: Network) -> RegisteredNode:
-    """Return a registered node whose owner can pay. If there is none at all, one is registered first.
-
-    Errors: NotPossible.
-    """
+    """Return a registered node whose owner can pay; without any, one is registered first."""
     if not _registered(network):
         register(network)
     return network.pick([node for node in _registered(network) if network.can_pay(node.owner)])

@@ -1,7 +1,4 @@
-"""Staking periods: each midnight (UTC) the network reports the stakes and rewards of its nodes.
-
-It also distributes the fees that it collected since the last one.
-"""
+"""Staking periods: each midnight (UTC) the network reports stakes and rewards, and distributes its fees."""
 
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.demo.network import Network

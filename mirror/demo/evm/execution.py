@@ -1,7 +1,4 @@
-"""Executing contracts of the simulated network, by the engine that also simulates calls.
-
-Amounts are tinybars where Ethereum has wei.
-"""
+"""Executing contracts by the engine that also simulates calls. Amounts are tinybars."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

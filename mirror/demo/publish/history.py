@@ -119,10 +119,7 @@ def next_block(network: Network, tps: float) -> Block:
 
 
 class BlockWriter:
-    """Writes record files into a bucket folder up to a block, and blocks from it on.
-
-    Blocks lie in the folder of the network. The first one follows the block around the last record file.
-    """
+    """Writes record files into a bucket folder up to a block, and blocks from it on."""
 
     def __init__(self, folder: Path, network: str, *, blocks_from: int) -> None:
         self._folder = folder
@@ -167,10 +164,7 @@ class BalanceWriter:
 
 
 def holdings(world: World) -> Iterator[tuple[int, int, dict[int, int]]]:
-    """Yield each account with its tinybars, and its units by token; also of tokens that it holds none of.
-
-    Ids are encoded.
-    """
+    """Yield each account (encoded) with its tinybars and its units by token (encoded), 0 included."""
     tokens: dict[int, dict[int, int]] = {}
     for token in world.tokens.issued.values():
         for holder, relationship in token.relationships.items():

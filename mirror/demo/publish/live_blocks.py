@@ -79,10 +79,7 @@ def known_accounts(network: Network) -> KnownAccounts:
 
 
 def follow(publisher: Publisher, address: str, stopping: threading.Event) -> None:
-    """Load the record files that are not in the database, then the blocks of a block node, until stopped.
-
-    The publisher gets to know how far the database has come.
-    """
+    """Load the record files that are not in the database, then the blocks of a block node, until stopped."""
 
     def run() -> None:
         quorums = Quorums(first_book())

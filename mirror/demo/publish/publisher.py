@@ -166,10 +166,7 @@ class Publisher:
         return block_names.parse(newest).number <= stored.index
 
     def all_published(self) -> list[FileOnDisk]:
-        """Return the published files in order.
-
-        A pending one is left out: the network may go on without it.
-        """
+        """Return the published files in order; the network may go on without a pending one."""
         newest = self.newest()
         files = find_record_files([self.folder]) if newest else []
         return [file for file in files if _target_path(file.path) <= _target_path(Path(newest))]

@@ -71,10 +71,7 @@ class Unproved:
 def framed(
     block: record_files.Block, inner: Iterable[Any], previous: bytes, *, unknown: bytes, prefixed: bool
 ) -> Unproved:
-    """Return the block of these items, which follows the block of the root hash `previous`.
-
-    `unknown` stands for the two other hashes of the footer, which composing does not know.
-    """
+    """Return the block of these items after one with the root hash `previous`; others are `unknown`."""
     major, minor, patch = block.hapi_version
     version = messages.SemanticVersion(major=major, minor=minor, patch=patch)
     started, versions = timestamp(block.start), {"hapi_proto_version": version, "software_version": version}
@@ -93,10 +90,7 @@ def framed(
 
 
 class WrappingComposer:
-    """A writer of blocks around record files. `hash` is the root hash of the last one.
-
-    That of the block before the first one is not known.
-    """
+    """A writer of blocks around record files. `hash` is the root hash of the last one."""
 
     def __init__(self) -> None:
         self.hash = EMPTY_PREFIXED

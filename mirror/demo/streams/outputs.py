@@ -1,7 +1,4 @@
-"""The outputs of a composed transaction (what it returned, by its type), and its traces.
-
-Traces are logs, calls, storage and code of contracts, and messages of topics.
-"""
+"""The outputs of a composed transaction by its type, and its traces: logs, calls, storage, code, messages."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -352,10 +352,7 @@ _SHARD, _REALM = "shardNum", "realmNum"
 
 
 def place(message: Any, shard: int, realm: int) -> None:
-    """Put the ids in a message that have neither shard nor realm into these.
-
-    An id of number 0 names no entity, and stays.
-    """
+    """Put the ids in a message that have neither shard nor realm into these, but for ids of number 0."""
     if not shard and not realm:
         return
     fields = message.ListFields()

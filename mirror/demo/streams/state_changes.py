@@ -113,11 +113,7 @@ def _aliases(body: Any) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class AnnouncedTransaction:
-    """A transaction in a block, with the hook that it calls.
-
-    `explicit`: its trace lists the slots that it wrote, as later transactions of its parent may write them,
-    too.
-    """
+    """A transaction in a block, with the hook that it calls; an `explicit` trace lists the slots it wrote."""
 
     transaction: ComposedTransaction
     hook: HookCall | None = None

@@ -27,10 +27,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class LedgerId:
-    """The id of the ledger, the key that proofs of its history are verified with, and the parts of its nodes.
-
-    `contributions` has the id, the weight and the key of each node.
-    """
+    """The id of the ledger, the key that verifies its history, and id, weight and key of each node."""
 
     consensus_timestamp: int
     ledger_id: bytes
@@ -56,10 +53,7 @@ class System:
 
 @dataclass(slots=True)
 class Node:
-    """A node (table node). `admin_key` is a serialized Key, `proxy` the domain and port of its web proxy.
-
-    `associated` are the ids of registered nodes that its operator runs as well.
-    """
+    """A node. `proxy` is domain and port of its web proxy, `associated` its operator's registered nodes."""
 
     node_id: int
     created: int

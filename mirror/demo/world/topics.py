@@ -21,10 +21,7 @@ _BLOCK = 0x77
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message, or a chunk of one.
-
-    `chunk` is the number of a chunk and the total, `initial_transaction_id` a serialized TransactionID.
-    """
+    """A message, or a chunk (number, total) of one with the serialized TransactionID of the first."""
 
     consensus_timestamp: int
     sequence_number: int

@@ -119,10 +119,7 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
 
 
 def submit_wrong_nonce(network: Network, sender: Account, called: Account, data: bytes) -> None:
-    """Send an Ethereum transaction with a nonce that is not the sender's next one.
-
-    It is not run; sometimes the record has a result all the same.
-    """
+    """Send an Ethereum transaction with a wrong nonce. It is not run, but its record may have a result."""
     late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
     signed = _signed(network, ContractCall(late, called, data, _GAS))
     if network.choose.random() >= _WITH_RESULT:
@@ -231,10 +228,7 @@ def call(
     gas: int,
     value: int = 0,
 ) -> Result | None:
-    """Call a function of a contract; None when the sender can't pay for it.
-
-    An account stands for its address, and the contract may pay it.
-    """
+    """Call a function, with accounts for their addresses; None when the sender can't pay for it."""
     if not can_pay(sender, gas, value):
         return None
     accounts = [each for each in arguments if isinstance(each, Account)]

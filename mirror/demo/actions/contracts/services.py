@@ -1,8 +1,4 @@
-"""Contracts that use the services of the network: tills and stewards.
-
-Tills spend people's allowances (HIP-336, HIP-376). Stewards hold, issue and give away tokens, and call each
-service.
-"""
+"""Tills, which spend allowances (HIP-336, HIP-376), and stewards, which use each service of the network."""
 
 from collections.abc import Callable
 from functools import partial

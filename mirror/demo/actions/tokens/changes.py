@@ -1,7 +1,4 @@
-"""Changes of tokens: their properties, keys, treasury and fees; pausing and deleting them.
-
-And their relationships: associating, dissociating, freezing, and granting KYC.
-"""
+"""Changes of tokens and of their relationships with accounts; pausing and deleting them."""
 
 from functools import partial
 from typing import Any

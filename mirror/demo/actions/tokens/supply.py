@@ -139,10 +139,7 @@ def _mint(network: Network, token: Token, amount: int, failure: str | None, body
 def receive(
     network: Network, token: Token, amount: int, metadata: Sequence[bytes] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give the treasury what is minted now: units, or a serial for each metadata.
-
-    Return fields of the receipt and of the record.
-    """
+    """Give the treasury what is minted now; return fields of the receipt and of the record."""
     at, treasury = network.now, token.treasury
     token.supply += amount
     token.relationships[treasury].receive(amount, at)

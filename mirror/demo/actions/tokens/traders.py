@@ -1,7 +1,4 @@
-"""People who take part when tokens are issued, moved and allowed, and the tokens they can use.
-
-Each function raises NotPossible when it finds nothing.
-"""
+"""People who hold tokens, and the tokens they can use. Errors of each function: NotPossible."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,4 @@
-"""Token transfers: units sent, serials given away and sold, and their metadata; airdrops (HIP-904).
-
-Airdrops are sent, claimed and cancelled, and tokens are rejected (HIP-657).
-"""
+"""Token transfers, sales, metadata of serials; airdrops (HIP-904) and rejections (HIP-657)."""
 
 from typing import Any
 
