@@ -96,17 +96,18 @@ def run(arguments: list[str]) -> None:
             return
         check_use(arguments[1:])
         if needs_database(arguments[1:]):
-            from mirror.node.start import database
+            from mirror.start import database
 
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             make = makes_database(arguments[1:])
             with database.ready(lambda sentence: print(sentence, file=sys.stderr), make=make):
-                if writes(arguments[1:]):
-                    database.check_writable()
-                if arguments[1] == "migrate":
-                    from mirror.node.start.tables import check_commit
+                # Its models need an environment that is set up.
+                from mirror.upgrade import tables
 
-                    check_commit()
+                if writes(arguments[1:]):
+                    tables.check_writable()
+                if arguments[1] == "migrate":
+                    tables.check_commit()
                 execute_from_command_line(plain(arguments))
         else:
             if arguments[1] == "status":

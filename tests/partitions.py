@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from mirror.core.db.partitions import making, months
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitions
-from mirror.node.start import tables
+from mirror.upgrade import tables
 from tests.ledger.ingest.load import settings
 
 

@@ -7,8 +7,8 @@ import psycopg
 from django.db import connection
 
 from mirror.core import config
+from mirror.node.postgres import reader_role
 from mirror.node.postgres.cluster import READER
-from mirror.node.start import reader_role
 
 
 def make_reader() -> str:

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client, override_settings
 
 from mirror.core.rest.schema.description import document
-from mirror.demo import run
+from mirror.demo.publish import run
 from tests.conftest import empty_tables
 from tests.tour import Stop, content_type, part, stops
 from web3sim.processes import pool

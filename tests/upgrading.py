@@ -5,8 +5,8 @@ import threading
 from django.db import connection
 
 from mirror.core.db.backfill import TITLES
-from mirror.operations.upgrade import remaining, runner
-from mirror.operations.upgrade.remaining import Remaining
+from mirror.upgrade import remaining, runner
+from mirror.upgrade.remaining import Remaining
 
 ALL_TIME = (1 << 63) - 1
 

@@ -19,7 +19,6 @@ from mirror.core.values.hapi.messages import (
     TransactionID,
     TransactionRecord,
 )
-from mirror.demo.streams.placing import place
 from mirror.demo.streams.plain import Fields, compose
 from mirror.demo.streams.record_files import (
     FEE_COLLECTION,
@@ -27,6 +26,7 @@ from mirror.demo.streams.record_files import (
     ComposedTransaction,
     Composer,
     account,
+    place,
     timestamp,
     transfer_list,
 )
@@ -90,10 +90,7 @@ def pair(first: _First | None, second: _Second | None) -> tuple[_First, _Second]
 
 
 class Action(NamedTuple):
-    """Something that can happen, and how often it is tried compared with others.
-
-    With a `weight` of 0 it is only chosen as a rare action.
-    """
+    """Something that can happen; with a `weight` of 0 it is only chosen as a rare action."""
 
     perform: Perform
     weight: int
@@ -198,10 +195,7 @@ class Network:
         return True
 
     def call_at(self, time: int, event: Perform) -> None:
-        """Call `event` at a time, before any action after it.
-
-        It has to be one that `mirror.demo.publish.state` has a number for.
-        """
+        """Call `event`, one that `publish.state` has a number for, at a time, before any action after it."""
         self._planned += 1
         heapq.heappush(self._due, (time, self._planned, event))
 

@@ -31,7 +31,7 @@ from mirror.core.metrics import files
 from mirror.core.processes import operating_system, process_table, signals
 from mirror.core.rest import users
 from mirror.core.values.human_readable import byte_size
-from mirror.node.start import reader_role
+from mirror.node.postgres import reader_role
 from mirror.web.pages import assets
 from mirror.web.requests import rate_limits
 from mirror.web.requests.bodies import MAX_READERS

@@ -38,8 +38,8 @@ def main(points: int = 10, blocks: int = 400) -> None:
         import django
 
         django.setup()
-        from mirror.node.start import database
-        from mirror.node.start.tables import make_tables
+        from mirror.start import database
+        from mirror.upgrade.tables import make_tables
 
         stream = Path(folder) / "stream"
         with database.ready(print):
@@ -57,10 +57,8 @@ def _measure(stream: Path, points: int, blocks: int) -> None:
     from ledger.stream.source.balance_files import find_balance_files
     from ledger.stream.source.local import find_record_files
     from mirror.core.db.partitions.making import create_partitions_ahead
-    from mirror.demo.keys.nodes import nodes
-    from mirror.demo.publish.balances import BalanceWriter
-    from mirror.demo.publish.history import History
-    from mirror.demo.run import first_book
+    from mirror.demo.publish.history import BalanceWriter, History
+    from mirror.demo.streams.keys import first_book, nodes
     from mirror.models import LoadedRange
 
     def rows(statement: str) -> list[Any]:

@@ -48,8 +48,8 @@ def main() -> None:
 
         django.setup()
         from mirror.core import config
-        from mirror.node.start import database
-        from mirror.node.start.tables import make_tables
+        from mirror.start import database
+        from mirror.upgrade.tables import make_tables
         from tests.ledger.ingest.both_forms import EVERYTHING
 
         config.overridden(EVERYTHING)

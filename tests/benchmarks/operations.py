@@ -177,7 +177,7 @@ def own_tables() -> tuple[str, ...]:
     """Return the tables that the original does not have."""
     from django.apps import apps
 
-    from mirror.node.start.tables import LEDGER_APPS
+    from mirror.upgrade.tables import LEDGER_APPS
 
     models = apps.get_models(include_auto_created=True)
     own = (model._meta.db_table for model in models if model._meta.app_label not in LEDGER_APPS)
@@ -187,7 +187,7 @@ def own_tables() -> tuple[str, ...]:
 def to_form_of_original() -> list[str]:
     """Return the statements that remove from a database what the original does not have."""
     from mirror.core.db.backfill import IndexBuild
-    from mirror.operations.upgrade.backfills import BACKFILLS
+    from mirror.upgrade.runner import BACKFILLS
 
     indexes = [build.index for build in BACKFILLS.values() if isinstance(build, IndexBuild)]
     return [

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
-from mirror.demo.actions.network.files import address_book
+from mirror.demo.actions.system_files import address_book
 from mirror.demo.streams.record_files import Block
 from tests import forking
 

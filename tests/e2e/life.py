@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from random import Random
 
-from mirror.demo.actions.catalogue import ALL
-from mirror.demo.actions.network import genesis
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.actions import genesis
 from mirror.demo.network import START, Network
+from mirror.demo.publish.history import ALL
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block
 from mirror.demo.world.world import World
 from tests.e2e.forms import NANOS_PER_SECOND

@@ -4,8 +4,8 @@ from random import Random
 from typing import Any
 
 from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet, NodeAddressBook
-from mirror.demo.actions.network.files import FEE_SCHEDULE, NODE_DETAILS
-from mirror.demo.actions.network.periods import MAX_STAKE, MIN_STAKE, counted
+from mirror.demo.actions.periods import MAX_STAKE, MIN_STAKE, counted
+from mirror.demo.actions.system_files import FEE_SCHEDULE, NODE_DETAILS
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.staking import MAX_REWARD_RATE

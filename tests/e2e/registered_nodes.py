@@ -4,7 +4,7 @@ from ipaddress import ip_address
 from random import Random
 from typing import Any
 
-from mirror.demo.world.nodes import Endpoint, RegisteredNode
+from mirror.demo.world.network import Endpoint, RegisteredNode
 from mirror.demo.world.world import World
 from tests.e2e.forms import at, base_64, key, since
 from tests.e2e.rest import Rest, same

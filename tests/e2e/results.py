@@ -6,7 +6,7 @@ from typing import Any
 from ledger.queries import chain_ids, fee_schedules
 from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ExchangeRateSet
-from mirror.demo.actions.network.files import GAS
+from mirror.demo.actions.system_files import GAS
 from mirror.demo.world.contracts import Result
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World

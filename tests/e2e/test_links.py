@@ -16,8 +16,8 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from mirror.core.db.reading.sql import TIMEOUT, choose_session, fetch, own_session, reading_cursor
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from mirror.urls import ROUTES
 from tests.api import Answer, Api
 from tests.build import SECOND

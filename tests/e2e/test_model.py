@@ -14,8 +14,7 @@ from random import Random
 import pytest
 
 from mirror.core.values.hapi import transaction_types
-from mirror.demo.actions.catalogue import ALL
-from mirror.demo.publish.history import History
+from mirror.demo.publish.history import ALL, History
 from mirror.demo.streams.record_files import Block
 from mirror.demo.world.world import World
 from tests.e2e import (

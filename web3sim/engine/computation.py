@@ -69,7 +69,7 @@ class EngineComputation(CancunComputation):
     state_class: type[EngineState] = EngineState
 
     state: EngineState
-    # Only while there is a tracer.
+    # Only while a tracer traces steps.
     sampler: Sampler
     # The frame that opened this one; None for the outermost.
     parent: "EngineComputation | None" = None
@@ -123,7 +123,7 @@ class EngineComputation(CancunComputation):
     def run_code(self) -> None:
         """Execute operations until one ends the frame. Errors: VMError, DeadlinePassed."""
         self.equip(Stack(), bytearray())
-        if self.state.tracer is not None:
+        if self.state.tracer is not None and self.state.tracer.trace_steps:
             self.sampler = Sampler(self, self.state, self.state.tracer)
             run_traced(self, self.state, self.sampler)
             return
@@ -178,7 +178,11 @@ class EngineComputation(CancunComputation):
         if tracer is None:
             return apply(state, message, transaction_context, parent)  # type: ignore[return-value]
         if isinstance(parent, EngineComputation):
-            parent.sampler.opens_frame(message)
+            if tracer.trace_steps:
+                parent.sampler.opens_frame(message)
+            else:
+                opcode = parent.code[parent.code.program_counter - 1]
+                state.opening_operation = cls.opcodes[opcode].mnemonic
         tracer.frame_start(cls.frame_start(state, message))
         try:
             frame: EngineComputation = apply(state, message, transaction_context, parent)  # type: ignore[assignment]

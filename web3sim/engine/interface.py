@@ -353,6 +353,9 @@ class Step:
 
 
 class Tracer(Protocol):
+    """Without `trace_steps` it gets frames alone, which costs a call little."""
+
+    trace_steps: bool
     trace_stack: bool
     trace_memory: bool
     trace_storage: bool

@@ -33,6 +33,7 @@ class OpcodeEntries:
         is_system: Callable[[Address], bool],
         reasons: Mapping[int, Sequence[bytes]],
     ) -> None:
+        self.trace_steps = True
         self.trace_stack, self.trace_memory, self.trace_storage = stack, memory, storage
         self._emit, self._is_system = emit, is_system
         self._reasons = {depth: iter(depth_reasons) for depth, depth_reasons in reasons.items()}

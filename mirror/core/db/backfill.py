@@ -1,6 +1,6 @@
 """Backfills: changes of rows that an older release has written, in ranges of keys, the newest first.
 
-An app declares what a range changes; `mirror.operations.upgrade` runs the ranges. Each is a transaction of
+An app declares what a range changes; `mirror.upgrade` runs the ranges. Each is a transaction of
 its own, which also moves the backfill's position. So every row is changed once, wherever a backfill is
 stopped.
 """

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from mirror.core.config.errors import OperatorError
+
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
@@ -23,6 +25,20 @@ def write_atomic(path: Path, content: bytes) -> None:
     """Write a small file as `atomic_file` does."""
     with atomic_file(path) as file:
         file.write(content)
+
+
+def write_secret(path: Path, secret: str) -> None:
+    """Write a line into a file that only this user may read, also if other processes do the same.
+
+    The folder is made if it is missing. Errors: OperatorError.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(unfinished, f"{secret}\n".encode())
+        unfinished.replace(path)
+    except OSError as error:
+        raise OperatorError(f"The file {path} can't be written: {error.strerror}.") from error
 
 
 def fsync(path: Path) -> None:

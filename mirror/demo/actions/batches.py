@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mirror.core.values.hapi.messages import SignedTransaction
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import people
 from mirror.demo.actions.files import find_file
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.actions.topics import text
@@ -35,10 +35,7 @@ def submit_batch(network: Network) -> None:
 
 
 def submit_failing_batch(network: Network) -> None:
-    """Submit a batch that fails: mostly by its last transaction, which reverts the others but for their fees.
-
-    Or it is empty, or holds a transaction that can't be part of a batch.
-    """
+    """Submit a batch whose last transaction fails; or an empty one, or one with what can't be in a batch."""
     if network.choose.random() < 0.7:
         batch, found = _make(network, network.choose.randrange(1, 3)), network.find_person()
         payer, receiver = pair(network.find_person(), network.find_person())
@@ -60,10 +57,7 @@ def submit_failing_batch(network: Network) -> None:
 
 
 def _submit(network: Network, operator: Account, batch: list[Inner], fails_by: str | None = None) -> None:
-    """Submit the batch, then its transactions, each with the batch as parent and an id of its own.
-
-    `fails_by` is the result code of the last one.
-    """
+    """Submit the batch, then its transactions as its children; `fails_by` is the result code of the last."""
     envelopes = [_envelope(network, inner, operator) for inner in batch]
     together = list(zip(batch, envelopes, strict=True))
     bodies = (network.body(inner.kind, inner.body, envelope) for inner, envelope in together)

@@ -5,14 +5,13 @@ from typing import Any
 
 from mirror.core.values.hapi import messages
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions.tokens import supply
+from mirror.demo.actions.tokens import supply, traders
 from mirror.demo.actions.topics import receipt as message_receipt
 from mirror.demo.actions.topics import text
-from mirror.demo.keys.wallet import wallet_of
 from mirror.demo.network import Network, pair, require, required, weighted
+from mirror.demo.streams.keys import wallet_of
 from mirror.demo.streams.plain import compose
 from mirror.demo.streams.record_files import ComposedTransaction, transfer_list
-from mirror.demo.tokens import traders
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.schedules import Schedule
 

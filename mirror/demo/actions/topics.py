@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo.keys.wallet import NO_KEY, Ed25519Wallet
+from mirror.demo.actions.tokens import traders
 from mirror.demo.network import Network, NotPossible, pair, require, weighted
-from mirror.demo.tokens import traders
+from mirror.demo.streams.keys import NO_KEY, Ed25519Wallet
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.messages import assessed_fee, units
 from mirror.demo.world.topics import RUNNING_HASH_VERSION, Message, Topic

@@ -1,195 +1,215 @@
-"""Executing contracts of the simulated network: py-evm's Cancun rules with the changes of the network.
+"""Executing contracts by the engine that also simulates calls. Amounts are tinybars."""
 
-Amounts are tinybars where Ethereum has wei. A refund is not limited to a fifth of the gas, and the coinbase
-(0.0.98) is not warm from the start.
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
-This executor shares nothing with the engines that simulate calls for clients, which are tested against it.
-"""
-
-from dataclasses import dataclass, field
-from typing import Any
-
-from eth.exceptions import InvalidInstruction, OutOfGas, Revert, VMError, WriteProtection
-from eth.vm.forks.cancun.transaction_context import CancunTransactionContext
-from eth.vm.message import Message
-from eth_typing import Address
-
-from mirror.demo.evm.state import BlockContext, Computation, Ledger, Slot, State
-from mirror.demo.evm.system_contracts import SystemCallRequest
-
-CREATE, CREATE2 = 0xF0, 0xF5
-
-# What a transaction ends with, by the error of its outermost frame; the first that fits counts.
-_RESULTS: tuple[tuple[type[VMError], str], ...] = (
-    (Revert, "CONTRACT_REVERT_EXECUTED"),
-    (OutOfGas, "INSUFFICIENT_GAS"),
-    (WriteProtection, "LOCAL_CALL_MODIFICATION_EXCEPTION"),
-    (VMError, "CONTRACT_EXECUTION_EXCEPTION"),
+from mirror.core.values import entity_id
+from mirror.demo.evm.system_contracts import GAS_PRICE, Services, SystemCallRequest
+from mirror.demo.streams.record_files import FEE_COLLECTOR
+from mirror.demo.world.accounts import Account
+from mirror.demo.world.contracts import Contract, Hook
+from mirror.demo.world.tokens import Token
+from mirror.demo.world.world import World
+from web3sim.engine.interface import (
+    AccountKind,
+    AccountRecord,
+    BlockEnvironment,
+    CallRequest,
+    CallResult,
+    FrameEnd,
+    FrameStart,
+    Halt,
+    StateReader,
+    Status,
+    Step,
 )
-# The reason of a halt by the name that records use.
-_HALTS: tuple[tuple[type[VMError], str], ...] = (
-    (OutOfGas, "INSUFFICIENT_GAS"),
-    (WriteProtection, "ILLEGAL_STATE_CHANGE"),
-    (InvalidInstruction, "INVALID_OPERATION"),
-    (VMError, "CONTRACT_EXECUTION_EXCEPTION"),
-)
+from web3sim.engine.registry import engine
+from web3sim.state.proxy_code import proxy_code
 
-_TRANSACTION = 21_000
-_CREATION = 32_000
-_ZERO_BYTE, _OTHER_BYTE = 4, 16
-_INITCODE_WORD = 2
-_NO_ADDRESS = b""
+CHAIN_ID = 298
+# The system contract as which hooks run.
+HOOK_CONTRACT = 365
+HOOK_ADDRESS = entity_id.long_zero(HOOK_CONTRACT)
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A transaction. `data` is call data, or the init code of a contract that is created at `created`."""
-
-    sender: bytes
-    data: bytes
-    gas: int
-    value: int = 0
-    to: bytes = _NO_ADDRESS
-    created: bytes = _NO_ADDRESS
+_EXCEPTION = "CONTRACT_EXECUTION_EXCEPTION"
+# What a transaction that halts ends with, and the name of the reason in its record.
+_HALTS = {
+    Halt.OUT_OF_GAS: ("INSUFFICIENT_GAS", "INSUFFICIENT_GAS"),
+    Halt.STATIC_CHANGE: ("LOCAL_CALL_MODIFICATION_EXCEPTION", "ILLEGAL_STATE_CHANGE"),
+    Halt.INVALID_OPCODE: (_EXCEPTION, "INVALID_OPERATION"),
+}
+_OTHER_HALT = (_EXCEPTION, _EXCEPTION)
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
-    address: bytes
-    topics: tuple[bytes, ...]
-    data: bytes
+class WorldState:
+    """The world as the EVM sees it. Of people it has only `accounts`, all that are sent hbars."""
+
+    def __init__(self, world: World, accounts: Iterable[Account]) -> None:
+        self._world = world
+        self._accounts = {account.address: account for account in accounts}
+        # The fees of system contracts have this collector, also where transactions have another one.
+        if collector := world.accounts.get(FEE_COLLECTOR):
+            self._accounts[collector.address] = collector
+
+    def account(self, address: bytes) -> AccountRecord | None:
+        if (token := self._token(address)) is not None:
+            code = proxy_code(AccountKind.TOKEN, address)
+            return AccountRecord(code=code, kind=AccountKind.TOKEN, entity_id=token.number)
+        account = self._holder(address)
+        if account is None:
+            return None
+        contract = self._contract(address)
+        return AccountRecord(
+            *(account.balance, account.nonce, contract.code if contract else b""),
+            kind=AccountKind.CONTRACT if account.is_contract else AccountKind.ACCOUNT,
+            entity_id=account.number,
+            receiver_signature_required=account.receiver_signature_required,
+        )
+
+    def slot(self, address: bytes, slot: int) -> int:
+        contract = self._contract(address)
+        stored = contract.slots.get(slot) if contract else None
+        return stored.value if stored else 0
+
+    def block_hash(self, number: int) -> bytes:
+        return bytes(32)
+
+    def number_at(self, address: bytes) -> int | None:
+        account = self._holder(address)
+        return account.number if account else None
+
+    def _holder(self, address: bytes) -> Account | None:
+        account = self._accounts.get(address)
+        if account is None:
+            number = self._world.contracts.by_address.get(address)
+            account = self._world.accounts[number] if number is not None else None
+        return account
+
+    def _token(self, address: bytes) -> Token | None:
+        return self._world.tokens.issued.get(entity_id.num_of_long_zero(address) or 0)
+
+    def _contract(self, address: bytes) -> Contract | None:
+        contracts = self._world.contracts
+        return contracts.deployed.get(contracts.by_address.get(address, 0))
 
 
-@dataclass(frozen=True, slots=True)
+class HookState:
+    """The storage and code of a hook, at the address of the system contract that runs hooks."""
+
+    def __init__(self, hook: Hook, code: bytes) -> None:
+        self._hook, self._code = hook, code
+
+    def account(self, address: bytes) -> AccountRecord | None:
+        return AccountRecord(code=self._code) if address == HOOK_ADDRESS else None
+
+    def slot(self, address: bytes, slot: int) -> int:
+        stored = self._hook.slots.get(slot.to_bytes(32, "big"))
+        return int.from_bytes(stored.value, "big") if stored else 0
+
+    def block_hash(self, number: int) -> bytes:
+        return bytes(32)
+
+
+@dataclass(slots=True)
 class Frame:
-    """A call or a creation. `operation` is the opcode that opened it, `error` the reason of a halt.
+    """A call or a creation; `has_code` says that its recipient is a contract or token."""
 
-    `gas` is its gas limit, without the intrinsic gas of a transaction. `data` is call data or init code. The
-    recipient of a creation is the address of the contract, even if it failed.
-    """
-
-    operation: int
-    depth: int
-    caller: bytes
-    recipient: bytes
-    value: int
-    gas: int
-    gas_used: int
-    data: bytes
-    output: bytes
-    reverted: bool
-    error: str | None
-    recipient_is_contract: bool
+    start: FrameStart
+    end: FrameEnd
+    has_code: bool
 
     @property
     def creates(self) -> bool:
-        return self.operation in (CREATE, CREATE2)
+        return self.start.operation in ("CREATE", "CREATE2")
+
+    @property
+    def error(self) -> str | None:
+        """The reason of a halt, as records name it."""
+        return _HALTS.get(self.end.halt, _OTHER_HALT)[1] if self.end.halt else None
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """The result of a transaction. `result` is the name of a response code.
+class _Frames:
+    """A tracer of the frames of a call, in the order in which they begin."""
 
-    `frames` are in the order in which they began, `slots` those that were touched, in that order. `logs`, the
-    `codes` of new contracts, changed `balances` and `nonces`, and the `requests` to system contracts are
-    empty after a failure.
+    trace_steps = trace_stack = trace_memory = trace_storage = False
+
+    def __init__(self, state: StateReader) -> None:
+        self._state, self._open = state, list[Frame]()
+        self.frames = list[Frame]()
+
+    def frame_start(self, start: FrameStart) -> None:
+        account = self._state.account(start.code_address)
+        has_code = bool(account and account.code) or any(
+            frame.creates and frame.start.recipient == start.code_address for frame in self.frames
+        )
+        unfinished = FrameEnd(start.depth, Status.HALT, Halt.OTHER, b"", 0)
+        frame = Frame(start, unfinished, has_code or start.operation in ("CREATE", "CREATE2"))
+        self.frames.append(frame)
+        self._open.append(frame)
+
+    def step(self, step: Step) -> None:
+        pass
+
+    def frame_end(self, end: FrameEnd) -> None:
+        self._open.pop().end = end
+
+
+class Execution(NamedTuple):
+    """The outcome of a transaction. `result` is the name of a response code.
+
+    `frames` are in the order in which they began. The `codes` of new contracts, the changed `nonces` of
+    contracts, and the `requests` to system contracts are empty after a failure.
     """
 
     result: str
-    output: bytes
-    gas_used: int
-    frames: tuple[Frame, ...]
-    slots: dict[bytes, dict[int, Slot]]
-    logs: tuple[Log, ...] = ()
-    codes: dict[bytes, bytes] = field(default_factory=dict)
-    balances: dict[bytes, int] = field(default_factory=dict)
-    nonces: dict[bytes, int] = field(default_factory=dict)
-    requests: tuple[SystemCallRequest, ...] = ()
+    call: CallResult
+    frames: list[Frame]
+    codes: dict[bytes, bytes]
+    nonces: dict[bytes, int]
+    requests: tuple[SystemCallRequest, ...]
 
     @property
     def successful(self) -> bool:
         return self.result == "SUCCESS"
 
 
-def intrinsic_gas(data: bytes, *, creates: bool) -> int:
-    """Return the gas that a transaction costs before its first instruction."""
-    zeros = data.count(0)
-    gas = _TRANSACTION + _ZERO_BYTE * zeros + _OTHER_BYTE * (len(data) - zeros)
-    return gas + _CREATION + _initcode_gas(data) if creates else gas
-
-
-def execute(request: Request, block_context: BlockContext, ledger: Ledger) -> Execution:
-    """Run a transaction. Errors: ValueError if its sender can't pay its value, or for too little gas."""
-    if ledger.balance(request.sender) < request.value:
-        raise ValueError("the sender can't pay the value of the transaction")
-    creates = bool(request.created)
-    gas = request.gas - intrinsic_gas(request.data, creates=creates)
-    if gas < 0:
+def execute(
+    request: CallRequest, block: BlockEnvironment, state: StateReader, services: Services | None = None
+) -> Execution:
+    """Run a transaction. Errors: ValueError for too little gas; InsufficientFunds."""
+    tracer = _Frames(state)
+    request = request._replace(gas_price=GAS_PRICE)
+    call = engine("pyevm").execute(request, block, state, services, tracer)
+    if not tracer.frames:
         raise ValueError("the gas of the transaction does not suffice to start it")
-    state = State(ledger, block_context, request.gas)
-    ran = _run(state, request, gas, block_context)
-    error = ran._error
-    gas_left = ran.get_gas_remaining() + (ran.get_gas_refund() if error is None else 0)
-    frames: list[Frame] = []
-    _add_frames(frames, ran, creates)
-    outcome = (ran.output, request.gas - gas_left, tuple(frames), state.slots())
-    if error is not None:
-        return Execution(_named(error, _RESULTS), *outcome)
-    logs = tuple(
-        Log(address, tuple(topic.to_bytes(32, "big") for topic in topics), bytes(data))
-        for address, topics, data in ran.get_log_entries()
-    )
-    changed = (state.codes, state.balances, state.nonces, tuple(state.requests.values()))
-    return Execution("SUCCESS", *outcome, logs, *changed)
-
-
-def _run(state: State, request: Request, gas: int, block_context: BlockContext) -> Computation:
-    sender, to = Address(request.sender), Address(request.to)
-    context = CancunTransactionContext(gas_price=block_context.gas_price, origin=sender)
-    state.mark_address_warm(sender)
-    ran: Any
-    if not request.created:
-        state.mark_address_warm(to)
-        message = Message(gas, to, sender, request.value, request.data, state.get_code(to))
-        ran = Computation.apply_message(state, message, context)
+    if call.status is Status.SUCCESS:
+        result = "SUCCESS"
+    elif call.status is Status.REVERT:
+        result = "CONTRACT_REVERT_EXECUTED"
     else:
-        created = Address(request.created)
-        state.mark_address_warm(created)
-        # The frame itself pays for the words of its init code.
-        gas += _initcode_gas(request.data)
-        message = Message(gas, to, sender, request.value, b"", request.data, create_address=created)
-        ran = Computation.apply_create_message(state, message, context)
-    executed: Computation = ran
-    return executed
+        result = _HALTS.get(call.halt or Halt.OTHER, _OTHER_HALT)[0]
+    codes, nonces = _creations(tracer.frames, state)
+    return Execution(result, call, tracer.frames, codes, nonces, services.requests() if services else ())
 
 
-def _initcode_gas(initcode: bytes) -> int:
-    return _INITCODE_WORD * ((len(initcode) + 31) // 32)
-
-
-def _named(error: VMError, names: tuple[tuple[type[VMError], str], ...]) -> str:
-    return next(name for kind, name in names if isinstance(error, kind))
-
-
-def _add_frames(frames: list[Frame], ran: Computation, outermost_creates: bool) -> None:
-    message, error = ran.msg, ran._error
-    reverted = isinstance(error, Revert)
-    before = _initcode_gas(message.code) if outermost_creates else 0
-    frames.append(
-        Frame(
-            operation=CREATE if outermost_creates else ran.operation,
-            depth=message.depth,
-            caller=message.sender,
-            recipient=message.storage_address if message.is_create else message.code_address,
-            value=message.value if message.should_transfer_value else 0,
-            gas=message.gas - before,
-            gas_used=ran.get_gas_used() - before,
-            data=message.code if message.is_create else bytes(message.data),
-            output=b"" if message.is_create and error is None else ran.output,
-            reverted=reverted,
-            error=None if error is None or reverted else _named(error, _HALTS),
-            recipient_is_contract=bool(message.code),
-        )
-    )
-    for child in ran.children:
-        _add_frames(frames, child, outermost_creates=False)
+def _creations(frames: list[Frame], state: StateReader) -> tuple[dict[bytes, bytes], dict[bytes, int]]:
+    """Return the codes of new contracts, and the nonces that they and their creators have."""
+    codes: dict[bytes, bytes] = {}
+    nonces: dict[bytes, int] = {}
+    failed_depth: int | None = None
+    for frame in frames:
+        start, end = frame.start, frame.end
+        if failed_depth is not None and start.depth > failed_depth:
+            continue
+        failed_depth = None if end.status is Status.SUCCESS else start.depth
+        if not frame.creates:
+            continue
+        if start.depth:
+            creator = state.account(start.sender)
+            known = nonces.get(start.sender, creator.nonce if creator else 0)
+            nonces[start.sender] = known + 1
+        if failed_depth is None:
+            codes[start.recipient] = end.output
+            nonces.setdefault(start.recipient, 1)
+    return codes, nonces

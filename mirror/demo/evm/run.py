@@ -15,29 +15,30 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.evm import sidecars
 from mirror.demo.evm.children import Parent, record_request
 from mirror.demo.evm.ethereum import SignedTransaction
-from mirror.demo.evm.execution import Execution, Log, Request, execute
+from mirror.demo.evm.execution import CHAIN_ID, WorldState, execute
 from mirror.demo.evm.solidity import kinds
-from mirror.demo.evm.state import BlockContext, WorldLedger
-from mirror.demo.evm.system_contracts import Rate
+from mirror.demo.evm.system_contracts import GAS_PRICE, Services
 from mirror.demo.network import Network, Submission
-from mirror.demo.streams.record_files import ComposedTransaction
+from mirror.demo.streams.record_files import FEE_COLLECTOR, ComposedTransaction
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, Account
 from mirror.demo.world.contracts import Contract, LogEntry, Result, StoredSlot
-from mirror.demo.world.fees import exchange_rate
-
-# Tinybars; 852 tinycents at 12 cents for an hbar.
-GAS_PRICE = 71
+from web3sim.engine.interface import BlockEnvironment, CallRequest, Log
 
 NO_BLOOM = bytes(256)
+_BLOCK_GAS = 15_000_000
 
 
-def block_context(network: Network) -> BlockContext:
+def block_of(network: Network) -> BlockEnvironment:
     """Return the block in which the next transaction runs."""
     composer = network.composer
-    began = composer.block_start // NANOS_PER_SECOND
-    hbars, cents = exchange_rate(network.world)
-    rate, number = Rate(cents, hbars), network.world.next_number
-    return BlockContext(composer.block_number, began, GAS_PRICE, network.logs_transfers, rate, number)
+    return BlockEnvironment(
+        number=composer.block_number,
+        timestamp=composer.block_start // NANOS_PER_SECOND,
+        coinbase=entity_id.long_zero(FEE_COLLECTOR),
+        prevrandao=bytes(32),
+        gas_limit=_BLOCK_GAS,
+        chain_id=CHAIN_ID,
+    )
 
 
 class Run:
@@ -48,27 +49,28 @@ class Run:
     """
 
     def __init__(
-        self, network: Network, sender: Account, request: Request, accounts: Iterable[Account]
+        self, network: Network, sender: Account, request: CallRequest, accounts: Iterable[Account]
     ) -> None:
         self.network, self.sender, self.request = network, sender, request
-        self._ledger = WorldLedger(network.world, (sender, *accounts))
-        self.execution: Execution = execute(request, block_context(network), self._ledger)
+        self._state = WorldState(network.world, (sender, *accounts))
+        services = Services(network.world, logs_transfers=network.logs_transfers)
+        self.execution = execute(request, block_of(network), self._state, services)
         done = self.execution
-        self.contract = self._ledger.number_at(request.to) if request.to else None
+        self.contract = self._state.number_at(request.to) if request.to else None
         self.created = self._create()
         self.output, self.error = b"", ""
         if done.successful:
-            self.output = self.created[0].code if request.created else done.output
+            self.output = done.call.output
         else:
-            self.error = done.frames[0].error or "0x" + done.output.hex()
-        if request.created and self.created:
+            self.error = done.frames[0].error or "0x" + done.call.output.hex()
+        if request.to is None and self.created:
             self.contract = self.created[0].number
-        changes = {
-            address: balance - self._ledger.balance(address) for address, balance in done.balances.items()
-        }
-        self.transfers = {self._number(address): change for address, change in changes.items() if change}
-        self.logs = tuple(map(self._log, done.logs))
-        self.gas_fee = done.gas_used * GAS_PRICE
+        self.transfers = {}
+        for address, balance in done.call.balances.items():
+            number = self._number(address)
+            self.transfers[number] = balance - network.world.accounts[number].balance
+        self.logs = tuple(map(self._log, done.call.logs))
+        self.gas_fee = done.call.gas_used * GAS_PRICE
 
     # THE RECORD
 
@@ -76,7 +78,7 @@ class Run:
         """Return the ContractFunctionResult, which repeats the request if `requested`."""
         done, request = self.execution, self.request
         result: dict[str, Any] = {
-            "gasUsed": done.gas_used,
+            "gasUsed": done.call.gas_used,
             "errorMessage": self.error,
             "bloom": self._bloom(self.logs),
             "sender_id": self.sender.number,
@@ -100,7 +102,7 @@ class Run:
                     {"contract_id": self._number(address), "nonce": nonce}
                     for address, nonce in done.nonces.items()
                 ],
-                "evm_address": request.created or None,
+                "evm_address": request.new_contract_address,
             }
         if requested:
             result |= {"gas": request.gas, "amount": request.value, "functionParameters": request.data}
@@ -112,7 +114,7 @@ class Run:
         The sender pays `fee` besides the gas. The sidecars of a creation have the code of the new contract.
         """
         messages = self.sidecars()
-        if self.request.created:
+        if self.request.to is None:
             messages.append(sidecars.bytecode(self.created[0] if self.created else None, self.request.data))
         return {
             "receipt": {"contractID": self.contract},
@@ -124,7 +126,7 @@ class Run:
         }
 
     def sidecars(self) -> list[Any]:
-        return sidecars.create_sidecars(self.execution, self._ledger.number_at, self.sender.number)
+        return sidecars.create_sidecars(self.execution, self._state.number_at, self.sender.number)
 
     def finish(
         self,
@@ -142,13 +144,11 @@ class Run:
         world, done, at = self.network.world, self.execution, composed.consensus_timestamp
         # Where the node has not logged the units that moved, mirrors add a log to the call.
         moves = [] if self.network.logs_transfers else [each.answer.moved for each in done.requests]
-        logged = [
-            LogEntry(self.contract or 0, each.topics, each.amount.to_bytes(32)) for each in moves if each
-        ]
+        logged = [LogEntry(self.contract or 0, each.topics, each.data) for each in moves if each]
         hash = ethereum.hash if ethereum else composed.hash
         result = Result(
-            *(at, self.contract, self.sender.number, hash, done.result, self.request.gas, done.gas_used),
-            *(self.request.value, self.request.data, self.output, self.error),
+            *(at, self.contract, self.sender.number, hash, done.result, self.request.gas),
+            *(done.call.gas_used, self.request.value, self.request.data, self.output, self.error),
             created=tuple(created.number for created in self.created),
             logs=(*self.logs, *logged),
             ethereum=ethereum.raw if ethereum else b"",
@@ -158,12 +158,10 @@ class Run:
             return result
         for address, nonce in done.nonces.items():
             world.accounts[self._number(address)].nonce = nonce
-        for address, touched in done.slots.items():
-            number = self._ledger.number_at(address)
-            if number is not None:
-                written = {slot: each.written for slot, each in touched.items() if each.written is not None}
-                stored = {slot: StoredSlot(value, at) for slot, value in written.items()}
-                world.contracts.deployed[number].slots.update(stored)
+        for (address, slot), change in done.call.slots.items():
+            if change.written is not None:
+                contract = world.contracts.deployed[self._number(address)]
+                contract.slots[slot] = StoredSlot(change.written, at)
         if itself is not None:
             itself.created = itself.balance_timestamp = at
         children = self.created if itself is None else self.created[1:]
@@ -203,14 +201,13 @@ class Run:
 
     def _create(self) -> list[Contract]:
         world, done = self.network.world, self.execution
-        creations = {frame.recipient: frame for frame in done.frames if frame.creates}
-        own = [self.request.created] if self.request.created and done.successful else []
+        creations = {frame.start.recipient: frame.start for frame in done.frames if frame.creates}
         created = []
-        for address in (*own, *(address for address in done.codes if address not in own)):
-            number, code = self.network.new_number(), done.codes[address]
-            contract = Contract(number, kinds()[code], address, code, creations[address].data)
-            if address not in own:
-                contract.creator = self._number(creations[address].caller)
+        for address, code in done.codes.items():
+            number, creation = self.network.new_number(), creations[address]
+            contract = Contract(number, kinds()[code], address, code, creation.data)
+            if creation.depth:
+                contract.creator = self._number(creation.sender)
             # The key of an immutable contract is its own id.
             key = Key(contractID={"contractNum": number}).SerializeToString()
             opened = Account(number, self.network.now, is_contract=True, key=key)
@@ -223,7 +220,7 @@ class Run:
         return created
 
     def _number(self, address: bytes) -> int:
-        number = self._ledger.number_at(address)
+        number = self._state.number_at(address)
         if number is None:
             raise LookupError(f"a contract touched 0x{address.hex()}, which was not said to be around")
         return number

@@ -1,7 +1,4 @@
-"""The compiled contracts of the simulated network, and the data that calls them.
-
-Their sources are in `mirror/demo/contracts`.
-"""
+"""The compiled contracts of `mirror/demo/contracts`, and the data that calls them."""
 
 import json
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 They answer that they did it: the sender of a transaction has made sure that the network permits what its
 contract requests. `mirror.demo.evm.children` makes the record of it. Gas is the canonical price of an
 operation at 852 tinycents for a unit of gas, and a fifth.
+
+Those of simulated calls (`web3sim.system_contracts`) share nothing with them and are compared with them.
 """
 
 from collections.abc import Callable
@@ -13,8 +15,15 @@ from eth_abi.abi import decode
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.messages import ResponseCodeEnum
 from mirror.core.values.hashes import keccak256
-from web3sim.state.proxy_code import REDIRECT_FOR_TOKEN
+from mirror.demo.streams.record_files import FEE_COLLECTOR
+from mirror.demo.world.fees import tinybars
+from mirror.demo.world.tokens import Relationship
+from mirror.demo.world.world import World
+from web3sim.engine.interface import AccountKind, Journal, Log, SystemAnswer, SystemCall
+from web3sim.state.proxy_code import REDIRECT_FOR_TOKEN, TOKEN_SERVICE
 
+# Tinybars; 852 tinycents at 12 cents for an hbar.
+GAS_PRICE = 71
 SERVICES = TOKENS, RATE, RANDOM, SCHEDULES = 0x167, 0x168, 0x169, 0x16B
 _SUCCEEDED: bytes = ResponseCodeEnum.Value("SUCCESS").to_bytes(32, "big")
 _TRANSFERRED = keccak256(b"Transfer(address,address,uint256)")
@@ -25,44 +34,27 @@ _TOKEN = (
 _AMOUNTS = "(address,int64,bool)[]"
 _DROPS = f"(address,{_AMOUNTS},(address,address,int64,bool)[])[]"
 
+_DOLLAR = 10_000_000_000  # tinycents
 _ASSOCIATING, _TRANSFERRING, _TRANSFERRING_HBARS, _VIEWING = 705_424, 15_284, 2_607, 2_607
 _AIRDROPPING, _CREATING, _SCHEDULING, _DRAWING, _CONVERTING = 1_409_649, 100_000, 1_409_649, 15_284, 100
-
-
-class UnitTransfer(NamedTuple):
-    """Units of a token, with the topics of the log of such a transfer."""
-
-    token: bytes
-    topics: tuple[bytes, bytes, bytes]
-    amount: int
-
-
-class Rate(NamedTuple):
-    """So many cents are worth so many hbars."""
-
-    cents: int
-    hbars: int
-
-    def tinybars(self, tinycents: int) -> int:
-        return tinycents * self.hbars // self.cents
 
 
 class Answer(NamedTuple):
     """`arguments` are those of what was requested; None if nothing is to be recorded.
 
-    `created` is the number of a new entity, `moved` the units that went from one account to another.
+    `created` is the number of a new entity, `moved` the log of units that went from one account to another.
     """
 
     output: bytes
     arguments: tuple[Any, ...] | None = None
     created: int | None = None
-    moved: UnitTransfer | None = None
+    moved: Log | None = None
 
 
 class Function(NamedTuple):
     """A function of a system contract. `recorded_as` is the one as which it is recorded, if not itself.
 
-    `answer` takes the state, the caller, the token that was called in its guise, and the arguments.
+    `answer` takes the services, the caller, the token that was called in its guise, and the arguments.
     """
 
     name: str
@@ -84,28 +76,28 @@ class SystemCallRequest(NamedTuple):
 
 def _moved(output: bytes, token: bytes, sender: bytes, receiver: bytes, amount: int) -> Answer:
     topics = (_TRANSFERRED, sender.rjust(32, b"\0"), receiver.rjust(32, b"\0"))
-    return Answer(output, (token, sender, receiver, amount), moved=UnitTransfer(token, topics, amount))
+    return Answer(output, (token, sender, receiver, amount), moved=Log(token, topics, _word(amount)))
 
 
-def _transfer_units(state: Any, caller: bytes, token: Any, *moved: Any) -> Answer:
+def _transfer_units(services: "Services", caller: bytes, token: Any, *moved: Any) -> Answer:
     """Transfer as owner (transferToken), or by an allowance (transferFrom)."""
     return _moved(_SUCCEEDED, *moved)
 
 
-def _make(state: Any, caller: bytes, token: Any, *arguments: Any) -> Answer:
+def _make(services: "Services", caller: bytes, token: Any, *arguments: Any) -> Answer:
     """Answer with the address of a new entity: a token or a schedule."""
-    created = state.block_context.next_number
+    created = services.world.next_number
     return Answer(_SUCCEEDED + entity_id.long_zero(created).rjust(32, b"\0"), arguments, created)
 
 
-def _airdrop(state: Any, caller: bytes, _: Any, drops: Any) -> Answer:
+def _airdrop(services: "Services", caller: bytes, _: Any, drops: Any) -> Answer:
     ((token, ((_, _, _), (receiver, amount, _)), _),) = drops
-    is_pending = not state.ledger.is_associated(token, receiver)
+    is_pending = services.relationship(token, receiver) is None
     moved = None if is_pending else _moved(_SUCCEEDED, token, caller, receiver, amount).moved
     return Answer(_SUCCEEDED, (drops,), moved=moved)
 
 
-def _transfer_hbars(state: Any, caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
+def _transfer_hbars(services: "Services", caller: bytes, token: Any, hbars: Any, units: Any) -> Answer:
     (((owner, _, _), (receiver, amount, _)),) = hbars
     return Answer(_SUCCEEDED, (owner, receiver, amount))
 
@@ -120,7 +112,7 @@ _FUNCTIONS = {
     (TOKENS, False): (
         Function(
             *("associateToken", _TWO, _ASSOCIATING),
-            lambda state, caller, token, *associated: Answer(_SUCCEEDED, associated),
+            lambda services, caller, token, *associated: Answer(_SUCCEEDED, associated),
         ),
         Function("transferToken", (*_THREE, "int64"), _TRANSFERRING, _transfer_units),
         Function("transferFrom", (*_THREE, "uint256"), _TRANSFERRING, _transfer_units),
@@ -131,20 +123,20 @@ _FUNCTIONS = {
     (TOKENS, True): (
         Function(
             *("transfer", ("address", "uint256"), _TRANSFERRING),
-            lambda state, caller, token, *moved: _moved(_word(1), token, caller, *moved),
+            lambda services, caller, token, *moved: _moved(_word(1), token, caller, *moved),
             "transferToken",
         ),
         Function(
             *("balanceOf", _ONE, _VIEWING),
-            lambda state, caller, token, holder: Answer(_word(state.ledger.units(token, holder))),
+            lambda services, caller, token, holder: Answer(
+                _word(held.balance if (held := services.relationship(token, holder)) else 0)
+            ),
         ),
     ),
     (RATE, False): (
         Function(
             *("tinycentsToTinybars", ("uint256",), _CONVERTING),
-            lambda state, caller, token, tinycents: Answer(
-                _word(state.block_context.rate.tinybars(tinycents))
-            ),
+            lambda services, caller, token, tinycents: Answer(_word(tinybars(services.world, tinycents))),
         ),
     ),
     (RANDOM, False): (
@@ -159,39 +151,79 @@ _BY_SELECTOR = {
 }
 
 
-def run(computation: Any, service: int) -> Any:
-    """Run a call of a system contract. Return the computation."""
-    state, message = computation.state, computation.msg
-    data, token = bytes(message.data), None
-    if data[:4] == REDIRECT_FOR_TOKEN:
-        token, data = data[4:24], data[24:]
-    function = _BY_SELECTOR[service, token is not None, data[:4]]
-    computation.consume_gas(function.gas, reason=function.name)
-    arguments = _with_bytes(decode(function.types, data[4:]))
-    answer = function.answer(state, message.sender, token, *arguments)
-    if function.name == "createFungibleToken":
-        _take_fee(state, message.sender, message.value if message.should_transfer_value else 0)
-    if (moved := answer.moved) is not None and state.block_context.logs_transfers:
-        numbers = [int.from_bytes(topic, "big") for topic in moved.topics]
-        computation.add_log_entry(moved.token, numbers, _word(moved.amount))
-    if answer.arguments is not None:
-        state.note(SystemCallRequest(message.sender, service, function, data, answer))
-    computation.output = answer.output
-    return computation
+_SERVICES = {entity_id.long_zero(service): service for service in SERVICES}
+_CREATING_SELECTOR = next(
+    selector for (*_, selector), function in _BY_SELECTOR.items() if function.name == "createFungibleToken"
+)
 
 
-def creation_fee(rate: Rate, gas_price: int) -> int:
+class Services:
+    """The system contracts of one call. With `logs_transfers` they log the units that they move."""
+
+    creation_gas = 0
+
+    def __init__(self, world: World, *, logs_transfers: bool) -> None:
+        self.world = world
+        self._logs_transfers = logs_transfers
+        self._journal: Journal | None = None
+
+    def relationship(self, address: bytes, holder: bytes) -> Relationship | None:
+        """Return the association of an account with a token before the call, if there is one."""
+        token = self.world.tokens.issued.get(entity_id.num_of_long_zero(address) or 0)
+        account = self.world.account_at(holder)
+        return token.relationships.get(account.number) if token and account else None
+
+    def requests(self) -> tuple[SystemCallRequest, ...]:
+        """Return what contracts requested, without what was undone."""
+        return tuple(self._journal.rows().values()) if self._journal else ()
+
+    def is_system_contract(self, address: bytes) -> bool:
+        return address in _SERVICES
+
+    def proxied(self, address: bytes) -> AccountKind | None:
+        return AccountKind.TOKEN if address == TOKEN_SERVICE else None
+
+    def accepts_value(self, address: bytes, selector: bytes) -> bool:
+        return selector == _CREATING_SELECTOR
+
+    def account_code(self, address: bytes, data: bytes) -> bytes:
+        return b""
+
+    def tied_to_tokens(self, address: bytes, journal: Journal, *, only_as_treasury: bool = False) -> bool:
+        return False
+
+    def add_created(self, address: bytes, kind: AccountKind, journal: Journal) -> None:
+        """Do nothing: contracts are numbered after the call."""
+
+    def call(self, call: SystemCall, journal: Journal) -> SystemAnswer:
+        service, data, token = _SERVICES[call.address], call.data, None
+        if data[:4] == REDIRECT_FOR_TOKEN:
+            token, data = data[4:24], data[24:]
+        function = _BY_SELECTOR[service, token is not None, data[:4]]
+        arguments = _with_bytes(decode(function.types, data[4:]))
+        answer = function.answer(self, call.sender, token, *arguments)
+        if call.data[:4] == _CREATING_SELECTOR:
+            self._take_fee(journal, call)
+        if answer.arguments is not None:
+            self._journal = journal
+            request = SystemCallRequest(call.sender, service, function, data, answer)
+            journal.put_row(len(journal.rows()), request)
+        logs = (answer.moved,) if answer.moved is not None and self._logs_transfers else ()
+        return SystemAnswer(answer.output, function.gas, logs=logs)
+
+    def _take_fee(self, journal: Journal, call: SystemCall) -> None:
+        """Return the value to the caller, but for the fee."""
+        fee = creation_fee(self.world)
+        collector = entity_id.long_zero(FEE_COLLECTOR)
+        changes = ((call.address, -call.value), (call.sender, call.value - fee), (collector, fee))
+        for address, change in changes:
+            journal.set_balance(address, journal.get_balance(address) + change)
+
+
+def creation_fee(world: World) -> int:
     """Return the tinybars that the creation of a token costs besides its gas: a dollar and a fifth in all."""
-    fee = rate.tinybars(10_000_000_000)
-    return fee + fee // 5 - _CREATING * gas_price
-
-
-def _take_fee(state: Any, caller: bytes, value: int) -> None:
-    """Return the value to the caller, but for the fee."""
-    fee = creation_fee(state.block_context.rate, state.block_context.gas_price)
-    service, collector = entity_id.long_zero(TOKENS), entity_id.long_zero(98)
-    for address, change in ((service, -value), (caller, value - fee), (collector, fee)):
-        state.set_balance(address, state.get_balance(address) + change)
+    fee = tinybars(world, _DOLLAR)
+    return fee + fee // 5 - _CREATING * GAS_PRICE
 
 
 def _with_bytes(values: Any) -> Any:

@@ -9,10 +9,7 @@ from ledger.stream.errors import StreamFileError
 
 
 class BlockFolder(Mapping[int, bytes]):
-    """Serialized blocks below the folder of a network, as they were at the last look (at first use).
-
-    Files that are not where a block belongs are left alone.
-    """
+    """Serialized blocks below the folder of a network, as of the last look; other files are ignored."""
 
     def __init__(self, folder: Path) -> None:
         self._network = folder

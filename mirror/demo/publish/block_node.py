@@ -38,10 +38,7 @@ _REFRESH_SECONDS = 1.0
 
 
 class BlockNodeServer:
-    """Blocks in memory or in a folder, served at a port of this machine (0: any that is free).
-
-    Use it with `with`.
-    """
+    """Blocks in memory or in a folder, served at a port of this machine (0: any that is free)."""
 
     def __init__(
         self, port: int = 0, *, folder: BlockFolder | None = None, streams: int = _STREAMS, named_by: str = ""

@@ -13,15 +13,40 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from mirror.core import config
 from mirror.core.values.timestamp import NANOS_PER_DAY, NANOS_PER_SECOND
-from mirror.demo.actions import catalogue
-from mirror.demo.actions.network import genesis
-from mirror.demo.keys.nodes import block_signer
-from mirror.demo.network import START, Network
-from mirror.demo.streams.blocks.block import BlockComposer
-from mirror.demo.streams.blocks.frame import NativeBlock, WrappingComposer
+from mirror.demo.actions import (
+    allowances,
+    batches,
+    crypto,
+    files,
+    genesis,
+    nodes,
+    people,
+    schedules,
+    system,
+    topics,
+)
+from mirror.demo.actions.contracts import calls, deploying, hooks, services
+from mirror.demo.actions.tokens import changes, supply, transfers
+from mirror.demo.network import START, Action, Network
+from mirror.demo.streams.balance_files import compose_balances
+from mirror.demo.streams.block_stream import BlockComposer, NativeBlock, WrappingComposer
+from mirror.demo.streams.keys import block_signer
 from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.signing import SigningNode
+from mirror.demo.world.world import World
+
+# Their order decides what a seed makes happen.
+_MODULES: tuple[tuple[Action, ...], ...] = (
+    *(crypto.ACTIONS, files.ACTIONS, topics.ACTIONS, batches.ACTIONS, nodes.ACTIONS),
+    *(system.ACTIONS, schedules.ACTIONS, crypto.STAKING, people.ACTIONS, supply.ISSUING),
+    *(changes.ACTIONS, supply.ACTIONS, changes.RELATIONSHIPS, transfers.ACTIONS),
+    *(allowances.ACTIONS, transfers.AIRDROPS, deploying.ACTIONS, calls.ACTIONS),
+    *(hooks.ACTIONS, calls.DELEGATIONS, services.ACTIONS),
+)
+#: All actions of people and administrators.
+ALL = tuple(action for actions in _MODULES for action in actions)
 
 BLOCK_SECONDS = 2
 # The release in which networks go over from record files to blocks.
@@ -63,7 +88,7 @@ class History:
             yield network, next_block(network, self.tps)
 
     def _network(self, nodes: Sequence[SigningNode]) -> Network:
-        network = partial(Network, self.seed, catalogue.ALL, nodes=nodes, start=self.start)
+        network = partial(Network, self.seed, ALL, nodes=nodes, start=self.start)
         if self.blocks_from is None:
             return network()
         version = genesis.VERSION if self.blocks_from > 1 else BLOCKS_VERSION
@@ -94,10 +119,7 @@ def next_block(network: Network, tps: float) -> Block:
 
 
 class BlockWriter:
-    """Writes record files into a bucket folder up to a block, and blocks from it on.
-
-    Blocks lie in the folder of the network. The first one follows the block around the last record file.
-    """
+    """Writes record files into a bucket folder up to a block, and blocks from it on."""
 
     def __init__(self, folder: Path, network: str, *, blocks_from: int) -> None:
         self._folder = folder
@@ -117,3 +139,36 @@ class BlockWriter:
         native = self._composer.block(block)
         native.write(self._folder / self._network)
         return native
+
+
+class BalanceWriter:
+    """Writes a balance file at the end of the first block of every `minutes` of the network's time."""
+
+    def __init__(self, folder: Path, nodes: Sequence[SigningNode], minutes: float) -> None:
+        self._folder = folder
+        self._nodes = nodes
+        self._every = round(minutes * 60 * NANOS_PER_SECOND)
+        self._period = -1
+        self.files = 0
+
+    def after(self, world: World, block: Block) -> None:
+        """Write the balances after a block, if it is the first of its period."""
+        if not block.transactions:
+            return
+        at = max(each.consensus_timestamp for each in block.transactions)
+        if at // self._every == self._period:
+            return
+        self._period = at // self._every
+        compose_balances(at, holdings(world), nodes=self._nodes).write(self._folder)
+        self.files += 1
+
+
+def holdings(world: World) -> Iterator[tuple[int, int, dict[int, int]]]:
+    """Yield each account (encoded) with its tinybars and its units by token (encoded), 0 included."""
+    tokens: dict[int, dict[int, int]] = {}
+    for token in world.tokens.issued.values():
+        for holder, relationship in token.relationships.items():
+            tokens.setdefault(holder, {})[config.own_id(token.number)] = relationship.balance
+    for number, account in sorted(world.accounts.items()):
+        if not account.deleted:
+            yield config.own_id(number), account.balance, tokens.get(number, {})

@@ -23,8 +23,8 @@ from mirror.demo.streams.signing import SigningNode
 if TYPE_CHECKING:
     # Not imported at run time, as they take long and only some users need them.
     from mirror.demo.network import Network
-    from mirror.demo.streams.blocks.accounts import KnownAccounts
-    from mirror.demo.streams.blocks.block import BlockComposer
+    from mirror.demo.streams.block_stream import BlockComposer
+    from mirror.demo.streams.state_changes import KnownAccounts
 
 _VERSION_BYTES = 32
 # The folder of the network in the bucket, for its blocks.
@@ -164,10 +164,7 @@ class Publisher:
         return block_names.parse(newest).number <= stored.index
 
     def all_published(self) -> list[FileOnDisk]:
-        """Return the published files in order.
-
-        A pending one is left out: the network may go on without it.
-        """
+        """Return the published files in order; the network may go on without a pending one."""
         newest = self.newest()
         files = find_record_files([self.folder]) if newest else []
         return [file for file in files if _target_path(file.path) <= _target_path(Path(newest))]

@@ -15,14 +15,14 @@ import zstandard
 from ledger.stream.ledger_identity import LedgerIdentity
 from ledger.stream.record_item import HapiVersion
 from mirror.core.processes.typed_json import Codec, InvalidContent, TypedJson, checked, item_at
-from mirror.demo.actions import catalogue, schedules
-from mirror.demo.actions.network import files, genesis, periods, system
-from mirror.demo.keys.nodes import block_signer
+from mirror.demo.actions import genesis, periods, schedules, system, system_files
 from mirror.demo.network import Network, Perform
-from mirror.demo.streams.blocks.accounts import Known, KnownAccounts
-from mirror.demo.streams.blocks.block import BlockComposer
+from mirror.demo.publish.history import ALL
+from mirror.demo.streams.block_stream import BlockComposer
+from mirror.demo.streams.keys import block_signer
 from mirror.demo.streams.record_files import Composer
 from mirror.demo.streams.signing import SigningNode
+from mirror.demo.streams.state_changes import Known, KnownAccounts
 from mirror.demo.world.world import World
 
 # The state is written with each block.
@@ -32,10 +32,10 @@ _MAX_EXPANSION = 100
 
 # Functions that are planned for a time, in addition to actions; `schedules.end` has the number of a schedule.
 _EVENTS = (
-    system.abort_freeze, files.change_rates, periods.end_period, genesis.install, genesis.publish_ledger_id,
-    schedules.end,
+    system.abort_freeze, system_files.change_rates, periods.end_period, genesis.install,
+    genesis.publish_ledger_id, schedules.end,
 )  # fmt: skip
-FUNCTIONS: tuple[Callable[..., object], ...] = (*(action.perform for action in catalogue.ALL), *_EVENTS)
+FUNCTIONS: tuple[Callable[..., object], ...] = (*(action.perform for action in ALL), *_EVENTS)
 _NUMBER_OF = {function: number for number, function in reversed([*enumerate(FUNCTIONS)])}
 
 STORED = tuple[Network, str, tuple[bytes, KnownAccounts] | None]
@@ -120,7 +120,7 @@ def _function(json: TypedJson) -> Codec:
 
 
 _NEW: dict[type, Callable[[], Any]] = {
-    Network: partial(Network, 0, catalogue.ALL),
+    Network: partial(Network, 0, ALL),
     Composer: Composer,
     KnownAccounts: KnownAccounts,
 }

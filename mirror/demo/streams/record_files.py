@@ -28,7 +28,6 @@ from mirror.core.values import timestamp as timestamps
 from mirror.core.values.hapi import messages, wire
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.streams.placing import place
 from mirror.demo.streams.signing import SigningNode, address_book, signature_file
 
 TREASURY = 2
@@ -346,3 +345,23 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def compressed(content: bytes) -> bytes:
     return gzip.compress(content, _COMPRESSION, mtime=0)
+
+
+_IDS = frozenset({"AccountID", "ContractID", "FileID", "ScheduleID", "TokenID", "TopicID"})
+_SHARD, _REALM = "shardNum", "realmNum"
+
+
+def place(message: Any, shard: int, realm: int) -> None:
+    """Put the ids in a message that have neither shard nor realm into these, but for ids of number 0."""
+    if not shard and not realm:
+        return
+    fields = message.ListFields()
+    if message.DESCRIPTOR.name in _IDS:
+        set_fields = {field.name for field, value in fields if value}
+        if set_fields and not set_fields & {_SHARD, _REALM}:
+            message.shardNum, message.realmNum = shard, realm
+        return
+    for field, value in fields:
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                place(each, shard, realm)

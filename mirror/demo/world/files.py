@@ -29,10 +29,7 @@ class File:
 
     @property
     def contents(self) -> bytes:
-        """Return the contents: the last create or update, and what was appended since.
-
-        An update without contents leaves them as they are.
-        """
+        """Return the last create or update with contents, and what was appended since."""
         parts: list[bytes] = []
         for change in self.changes:
             if change.kind != APPEND and (change.contents or change.kind == CREATE):

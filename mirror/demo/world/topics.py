@@ -6,7 +6,7 @@ from struct import Struct
 from mirror.core import config
 from mirror.core.values.hashes import SHA_384_LENGTH, sha384
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import NO_KEY
+from mirror.demo.streams.keys import NO_KEY
 
 RUNNING_HASH_VERSION = 3
 
@@ -21,10 +21,7 @@ _BLOCK = 0x77
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message, or a chunk of one.
-
-    `chunk` is the number of a chunk and the total, `initial_transaction_id` a serialized TransactionID.
-    """
+    """A message, or a chunk (number, total) of one with the serialized TransactionID of the first."""
 
     consensus_timestamp: int
     sequence_number: int

@@ -12,10 +12,9 @@ from mirror.core.values import entity_id
 from mirror.demo.world.accounts import Account
 from mirror.demo.world.contracts import Contracts
 from mirror.demo.world.files import File
-from mirror.demo.world.nodes import Nodes
+from mirror.demo.world.network import Nodes, System
 from mirror.demo.world.schedules import Schedule
 from mirror.demo.world.staking import Staking
-from mirror.demo.world.system import System
 from mirror.demo.world.tokens import Tokens
 from mirror.demo.world.topics import Topic
 

@@ -8,8 +8,8 @@ from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand, argument, integer
-from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import Manifest
+from mirror.upgrade.tables import check_current
 
 JOBS = argument(
     "--jobs N",

@@ -14,10 +14,9 @@ from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.core.values.hapi import transaction_types
 from mirror.core.values.hapi.messages import TransactionBody
-from mirror.demo import run
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import BlockWriter, History
+from mirror.demo.publish import run
+from mirror.demo.publish.history import BalanceWriter, BlockWriter, History
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.demo.streams.record_files import Block
 from mirror.management.command import NodeCommand, UsageError, argument, integer
 from network import bundled
@@ -115,7 +114,7 @@ class Command(NodeCommand):
                     balances.after(network.world, block)
                 progress.files, progress.transactions = block.number + 1, network.counts.total()
                 display.show(progress)
-        (folder / run.ADDRESS_BOOK_FILE).write_bytes(run.first_book())
+        (folder / run.ADDRESS_BOOK_FILE).write_bytes(first_book())
         for kind, count in network.counts.most_common():
             self.echo(f"{count:10,} {transaction_types.name(_FIELDS[kind].number)}")
         with_balances = f" and {balances.files:,} balance files" if balances else ""

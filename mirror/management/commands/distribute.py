@@ -8,9 +8,9 @@ from ledger.ingest.loader_lock import loader_lock
 from mirror.core.db.distribution import cluster, distributing, is_distributed
 from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand, UsageError, argument
-from mirror.node.start import database
-from mirror.node.start.tables import check_migrated
-from mirror.operations.upgrade import remaining
+from mirror.start import database
+from mirror.upgrade import remaining
+from mirror.upgrade.tables import check_migrated
 
 
 class Command(NodeCommand):

@@ -13,9 +13,9 @@ from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
 from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.management.command import NodeCommand, UsageError, argument
-from mirror.node.start import database
-from mirror.node.start.tables import check_current
 from mirror.operations.retention import pruning
+from mirror.start import database
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from mirror.core.db.reading import timeouts
 from mirror.management.command import NodeCommand, argument
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

@@ -8,9 +8,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from mirror.core import config
 from mirror.management.command import NodeCommand, argument
+from mirror.node.postgres import reader_role
 from mirror.node.postgres.cluster import READER
-from mirror.node.start import reader_role
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

@@ -21,10 +21,10 @@ from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.node.loading import estimate as estimates
 from mirror.node.loading import following, start_point
 from mirror.node.loading.files import import_files
-from mirror.node.start import database
-from mirror.node.start.tables import make_tables
 from mirror.operations.retention import plan, pruning
-from mirror.operations.upgrade import remaining
+from mirror.start import database
+from mirror.upgrade import remaining
+from mirror.upgrade.tables import make_tables
 from network import bundled
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from mirror.management.command import NodeCommand, argument
 from mirror.node.admin import access
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

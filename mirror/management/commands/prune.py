@@ -5,8 +5,8 @@ from typing import Any
 from mirror.core import config
 from mirror.management.command import NodeCommand, argument
 from mirror.management.commands.drop import drop
-from mirror.node.start.tables import check_current
 from mirror.operations.retention import plan
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

@@ -14,7 +14,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.balance_files import find_balance_files
 from mirror.core.db.reading import timeouts
 from mirror.management.command import NodeCommand, UsageError, argument
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

@@ -13,7 +13,7 @@ from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
 from mirror.management.command import SPAN, NodeCommand, UsageError, argument
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 from web3sim.past.replay import run
 from web3sim.past.replay.comparison import Replayed
 from web3sim.past.replay.run import Range, Totals

@@ -5,7 +5,7 @@ from typing import Any
 from mirror.core.admin.access import second_factor
 from mirror.management.command import NodeCommand, argument
 from mirror.node.admin import access
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mirror.management.command import NodeCommand
-from mirror.node.start import up
+from mirror.start import up
 
 
 class Command(NodeCommand):

@@ -8,8 +8,8 @@ from mirror.core.processes import signals
 from mirror.core.values import entity_id
 from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.management.commands.backup import JOBS, described
-from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import SNAPSHOT
+from mirror.upgrade.tables import check_current
 
 
 def _entities(text: str) -> frozenset[int]:

@@ -15,8 +15,8 @@ from mirror.management.command import NodeCommand, argument
 from mirror.node.health import inventory, status
 from mirror.node.health.facts import State
 from mirror.node.health.status import Status
-from mirror.node.start import database
-from mirror.node.start.tables import check_current
+from mirror.start import database
+from mirror.upgrade.tables import check_current
 from mirror.web.grpc import process as grpc
 from mirror.web.monitoring import probe
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mirror.management.command import NodeCommand, UsageError, argument
-from mirror.node.start import up as node
+from mirror.start import up as node
 
 
 class Command(NodeCommand):

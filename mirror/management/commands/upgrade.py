@@ -5,10 +5,10 @@ from typing import Any
 from mirror.core.metrics import files
 from mirror.core.processes import signals
 from mirror.management.command import NodeCommand
-from mirror.node.start import database
-from mirror.node.start.tables import make_tables
-from mirror.operations.upgrade import remaining, runner
-from mirror.operations.upgrade.progress import shown
+from mirror.start import database
+from mirror.upgrade import remaining, runner
+from mirror.upgrade.progress import shown
+from mirror.upgrade.tables import make_tables
 
 
 class Command(NodeCommand):

@@ -15,7 +15,7 @@ from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import SPAN, NodeCommand, UsageError, argument
-from mirror.node.start.tables import check_current
+from mirror.upgrade.tables import check_current
 from network import bundled
 
 

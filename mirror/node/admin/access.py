@@ -3,12 +3,12 @@
 Both are made at the first start, and stored in the data folder, in files that only the operator may read.
 """
 
-import os
 import secrets
 from pathlib import Path
 from typing import Any
 
 from mirror.core.config.errors import OperatorError
+from mirror.core.processes.atomic_files import write_secret
 
 ADMIN = "admin"
 
@@ -76,15 +76,3 @@ def account(name: str) -> Any:
     if user is None:
         raise OperatorError(f"The admin has no account {name}: /admin makes accounts, and lists them.")
     return user
-
-
-def write_secret(path: Path, secret: str) -> None:
-    """Write a file that only this user may read, and that has its name only when it is complete."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(f"{secret}\n")
-        unfinished.rename(path)
-    except OSError as error:
-        raise OperatorError(f"The file {path} can't be written: {error.strerror}.") from error

@@ -15,7 +15,7 @@ class NodeAdminConfig(SimpleAdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        from mirror.node.start import production
+        from mirror.node.admin import production
 
         register(production.deploy_check, Tags.security, deploy=True)
 

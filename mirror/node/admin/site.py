@@ -13,7 +13,7 @@ from mirror.core.admin.site import MirrorAdminSite
 from mirror.node.admin import dashboard
 from mirror.node.health import inventory, replicas, status
 from mirror.node.health.loaded_ranges import loaded_text, supply_text
-from mirror.web.pages.answer import code_html
+from mirror.node.health.status import code_html
 
 
 class NodeAdminSite(MirrorAdminSite):

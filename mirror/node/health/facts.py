@@ -14,7 +14,7 @@ from ledger.loaded_ranges import UNKNOWN, Loaded
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
-from mirror.operations.upgrade import remaining
+from mirror.upgrade import remaining
 
 Activity = LoaderState.Activity
 

@@ -8,6 +8,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
 from ledger import loaded_ranges
 from ledger.archive.location import archived_kinds
 from ledger.stream.source.incidents import WINDOW_SECONDS
@@ -22,7 +25,7 @@ from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node.health import block_nodes, facts
 from mirror.node.health.facts import Block, Facts, MissingArchiveFile, State, seconds
 from mirror.node.health.loaded_ranges import loaded_json
-from mirror.operations.upgrade import remaining
+from mirror.upgrade import remaining
 
 # A clock so far behind the last block is wrong.
 _CLOCK_SECONDS = 60
@@ -325,3 +328,8 @@ def process_of(loader: Mapping[str, Any]) -> str:
 
 def _text(time: datetime) -> str:
     return timestamp.text(round(time.timestamp() * NANOS_PER_SECOND))
+
+
+def code_html(text: str) -> SafeString:
+    """Return text as HTML; what is between backticks is a command or a name."""
+    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))

@@ -18,8 +18,8 @@ from ledger.stream.source.stream_blocks import BlockSource
 from mirror.core import config, logs
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
+from mirror.core.processes.background_thread import in_background
 from mirror.core.values.human_readable import duration
-from mirror.node.loading.background_thread import in_background
 
 log = logs.logger(__name__)
 

@@ -12,7 +12,7 @@ from ledger.stream.source.stream_file import StreamFile
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.node.postgres.server import Server
-from mirror.node.start import tables
+from mirror.upgrade import tables
 
 
 def import_files(

@@ -25,7 +25,7 @@ from ledger.stream.source.balance_files import BalanceDownload
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.node.loading.background_thread import in_background
+from mirror.core.processes.background_thread import in_background
 
 log = logs.logger(__name__)
 

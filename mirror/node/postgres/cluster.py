@@ -27,7 +27,7 @@ from mirror.node.postgres import replication
 from mirror.node.postgres.installation import PORT, ServerPaths, system_programs, wheel_folder
 
 DATABASE = ROLE = "mirror_node"
-#: The role that only reads, if there is one: see mirror.node.start.reader_role.
+#: The role that only reads, if there is one: see mirror.node.postgres.reader_role.
 READER = "mirror_reader"
 #: What a new database takes, with a demo network of hours.
 NEW_BYTES = 200 << 20

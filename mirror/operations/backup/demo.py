@@ -13,9 +13,9 @@ import zstandard
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes.atomic_files import fsync, write_atomic
-from mirror.demo import run
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.publish import run
 from mirror.demo.publish.publisher import Publisher
+from mirror.demo.streams.keys import nodes
 from mirror.operations.backup.manifest import DEMO, BackupFile, DamagedBackup, Manifest
 
 # Stream files are compressed already; the ends of an archive are zeros.

@@ -17,7 +17,7 @@ import orjson
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes.atomic_files import write_atomic
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
-from mirror.node.start.tables import LEDGER_APPS
+from mirror.upgrade.tables import LEDGER_APPS
 
 FORMAT = 1
 MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"

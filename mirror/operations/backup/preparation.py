@@ -20,11 +20,11 @@ from mirror.core.db.partitions.catalogue import (
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.db.statements import execute, quoted
 from mirror.core.logs import Echo
-from mirror.node.start import tables
-from mirror.node.start.tables import LEDGER_APPS
 from mirror.operations.backup.chunks import backed_up_tables
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.sessions import Session
+from mirror.upgrade import tables
+from mirror.upgrade.tables import LEDGER_APPS
 
 _NOTES = f"""
     create schema {tables.RESTORING};

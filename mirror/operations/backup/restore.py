@@ -22,11 +22,11 @@ from mirror.core.logs import Echo
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
-from mirror.node.start import tables
 from mirror.operations.backup import accounts, allowed, demo, preparation
 from mirror.operations.backup.files import copy_rows
 from mirror.operations.backup.manifest import BACKUP, DEMO, BackupFile, Kind, Manifest
 from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session, try_lock
+from mirror.upgrade import tables
 
 # A table whose files have no more bytes is loaded in one transaction. That saves the log of PostgreSQL and a
 # vacuum, but an interruption loses it.

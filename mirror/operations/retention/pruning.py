@@ -13,8 +13,8 @@ from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.dropping import ExpiredPartition
+from mirror.core.processes.background_thread import in_background
 from mirror.core.values.human_readable import byte_size
-from mirror.node.loading.background_thread import in_background
 from mirror.operations.backup.sessions import exclusive, session
 from mirror.operations.retention.plan import periods, plan
 

@@ -15,7 +15,7 @@ from mirror.core.db.reading import timeouts
 from mirror.core.db.scheduling import repeated
 from mirror.core.metrics import files
 from mirror.core.processes import signals
-from mirror.node.start import reader_role
+from mirror.node.postgres import reader_role
 from mirror.web import server as web
 
 # As the web server: the loader has priority.

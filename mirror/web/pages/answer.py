@@ -4,7 +4,6 @@ A page loads only files of this node: granian serves those below /static/ itself
 Whitenoise would serve the same files by Python, and the pages' own HTML is made here in any case.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
@@ -15,8 +14,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
-from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
 
 from mirror.core.rest.answers import errors
 from mirror.core.rest.answers.errors import Unavailable
@@ -67,11 +64,6 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
         response = errors.not_found(request)
     patch_vary_headers(response, ["Accept"])
     return response
-
-
-def code_html(text: str) -> SafeString:
-    """Return text as HTML; what is between backticks is a command or a name."""
-    return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
 
 
 def robots(request: HttpRequest) -> HttpResponse:

@@ -12,6 +12,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from mirror.node.health.status import code_html
 from mirror.web.pages import answer
 
 Schema = Mapping[str, Any]
@@ -67,7 +68,7 @@ def _request(operation: Schema) -> Shown:
     return {
         "id": operation["operationId"],
         "summary": operation["summary"],
-        "description": answer.code_html(more),
+        "description": code_html(more),
         "fields": [_field(each) for each in operation.get("parameters", ())],
         "media_type": media_type,
         "bodies": [{"name": name, "text": _body(example["value"])} for name, example in examples.items()],

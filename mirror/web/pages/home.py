@@ -74,13 +74,13 @@ def _read() -> tuple[int, dict[str, Any]]:
                 "rows": [(name, f"{count:,}") for name, count in inventory.counts().items()],
             }
     except ProgrammingError:
-        return 503, {"well": False, "sentence": answer.code_html(_NO_TABLES)}
+        return 503, {"well": False, "sentence": status.code_html(_NO_TABLES)}
     except DatabaseError as error:
         if outage.is_outage(error):
             outage.report(error, request=True)
-            return 503, {"well": False, "sentence": answer.code_html(_AWAY)}
+            return 503, {"well": False, "sentence": status.code_html(_AWAY)}
         log.error("unexpected_error", path="/", exc_info=True)
-        return 503, {"well": False, "sentence": answer.code_html(_FAILED)}
+        return 503, {"well": False, "sentence": status.code_html(_FAILED)}
     return 200, context
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import psycopg
 
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import BlockWriter, History
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres import server as embedded
 from mirror.node.postgres.installation import server_paths

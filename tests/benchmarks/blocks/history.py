@@ -12,8 +12,7 @@ from typing import Any
 import psycopg
 
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
-from mirror.demo.streams.blocks.block import BlockComposer
-from mirror.demo.streams.blocks.frame import NativeBlock
+from mirror.demo.streams.block_stream import BlockComposer, NativeBlock
 from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.node.postgres.cluster import DATABASE, ROLE

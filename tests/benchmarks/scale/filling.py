@@ -133,7 +133,7 @@ import django
 django.setup()
 from django.db import transaction
 from mirror.core.db.partitions.making import create_partitions_for
-from mirror.node.start.tables import make_tables
+from mirror.upgrade.tables import make_tables
 make_tables(lambda text: None)
 with transaction.atomic():
     create_partitions_for(lambda: {days})

@@ -7,7 +7,7 @@ from django.db import connection
 
 from contracts.backfills.logs import _NODES_LOG_SINCE
 from contracts.handlers.synthetic import TRANSFER
-from mirror.operations.upgrade import runner
+from mirror.upgrade import runner
 from tests.build import START, insert
 from tests.upgrading import put_ahead, upgrade
 

@@ -12,7 +12,7 @@ import pytest
 from ledger.state_proofs import fetching
 from ledger.stream import record_names
 from ledger.stream.signature.signature_file import read_signature_file
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.ledger.state_proofs.files import BOOK, PAYER, VERSIONS, Published, load_book, published, signatures

@@ -15,9 +15,8 @@ from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractFunctionResult
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import BlockWriter, History
-from mirror.demo.run import first_book
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.demo.streams.record_files import Block
 
 # What is stored only if an operator wants it.

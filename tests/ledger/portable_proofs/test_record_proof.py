@@ -16,7 +16,7 @@ from ledger.stream.record_formats import read_record_file
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import SignedTransaction
 from mirror.core.values.hapi.messages import Transaction as TransactionMessage
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.signing import address_book
 from tests.ledger.portable_proofs.block_proofs import NODES, block_of
 from tests.ledger.portable_proofs.block_proofs import proof_of as proof_of_block

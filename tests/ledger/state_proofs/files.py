@@ -9,7 +9,7 @@ from ledger.stream.content import content_of
 from ledger.stream.record_file import RecordFile
 from ledger.stream.record_formats import read_record_file
 from mirror.core.values import timestamp, transaction_id
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.streams.signing import SigningNode, address_book
 from tests.build import START, Build, insert

@@ -13,7 +13,7 @@ from ledger.stream.block.block_file import read_block_file
 from ledger.stream.record_file import RecordFile
 from mirror.core.values import timestamp
 from mirror.core.values.hashes import sha384
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.signing import SigningNode
 from tests.api import Answer, Api
 from tests.build import Build

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.actions import batches, files, schedules, topics
-from mirror.demo.actions.accounts import crypto, people
-from mirror.demo.actions.network import genesis, nodes, system
+from mirror.demo.actions import batches, crypto, files, genesis, nodes, people, schedules, system, topics
 from mirror.demo.network import Network
 from mirror.demo.publish.history import wait
 from mirror.demo.streams.record_files import Block, ComposedTransaction

@@ -12,11 +12,9 @@ from ledger.stream.balance_file import read_balance_file
 from ledger.stream.source.local import find_record_files
 from mirror.core import config
 from mirror.core.values import entity_id
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import BlockWriter, History, next_block
+from mirror.demo.publish.history import BalanceWriter, BlockWriter, History, next_block
 from mirror.demo.publish.publisher import Publisher
-from mirror.demo.run import first_book
+from mirror.demo.streams.keys import first_book, nodes
 from tests.api import Api
 
 SHARD, REALM = 1, 2

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 
 from mirror.core.values.timestamp import iso_text
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from tests.node import Done, Node, manage
 from tests.partitions import drop_database
 

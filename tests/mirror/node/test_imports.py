@@ -14,7 +14,8 @@ def imported() -> set[str]:
     program = """if True:
         import json, sys, django
         django.setup()
-        import mirror.node.start.up, mirror.web.grpc.process, mirror.urls
+        import mirror.start.up, mirror.web.grpc.process, mirror.urls
+        import mirror.upgrade.runner, mirror.operations.retention.pruning
         print(json.dumps([*sys.modules]))"""
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=settings.BASE_DIR, capture_output=True, text=True, check=True
@@ -22,7 +23,9 @@ def imported() -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("library", ["obstore", "grpc", "requests", "pygments.formatters", "eth_abi"])
+@pytest.mark.parametrize(
+    "library", ["obstore", "grpc", "requests", "pygments.formatters", "eth_abi", "mirror.demo"]
+)
 def test_library_is_imported_only_where_it_is_used(imported: set[str], library: str) -> None:
     assert library not in imported
     assert "rest_framework.compat" in imported

@@ -18,7 +18,7 @@ from mirror.node.health import checks
 from mirror.node.health.facts import Block, MissingArchiveFile, State
 from mirror.node.health.inventory import AddressBook, Database, Disk, Inventory
 from mirror.node.health.status import Status
-from mirror.operations.upgrade.remaining import Remaining, Upgrade
+from mirror.upgrade.remaining import Remaining, Upgrade
 from mirror.web.monitoring.probe import ProbeResult
 from tests.build import SECOND, START, insert
 

@@ -25,6 +25,7 @@ from web3sim.engine.registry import engine
 
 @dataclass
 class Trace:
+    trace_steps: bool = True
     trace_stack: bool = True
     trace_memory: bool = False
     trace_storage: bool = False
@@ -103,6 +104,16 @@ def test_only_what_is_wanted_is_sampled(run, world):
     stored, written = everything.steps[2], everything.steps[5]
     assert stored.memory == [bytes(32), bytes(32), bytes(7) + b"\7" + bytes(24)]
     assert (stored.storage, written.storage) == ({}, {9: 5})
+
+
+def test_frames_without_steps_are_the_same(run, world):
+    world.contract(OTHER, 7, 0, "SSTORE", "STOP")
+    world.contract(CONTRACT, 0, 0, 0, 0, OTHER, 50_000, "STATICCALL", "POP", 0, 0, 0, "CREATE", "STOP")
+    frames, everything = Trace(trace_steps=False), Trace()
+
+    assert run(frames) == run(everything)
+    assert frames.told == [told for told in everything.told if not isinstance(told, Step)]
+    assert len(frames.told) == 6
 
 
 def test_the_stack_holds_numbers_whatever_was_pushed(run, world):

@@ -8,7 +8,7 @@ from eth_abi.abi import encode
 from eth_abi.grammar import parse
 
 from mirror.core.values.hapi.messages import ContractID, Key, SchedulableTransactionBody
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
+from mirror.demo.streams.keys import EcdsaWallet, Ed25519Wallet
 from tests.build import START
 from tests.web3sim.state.states import at, current, journal, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, words

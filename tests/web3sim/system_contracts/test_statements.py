@@ -9,7 +9,7 @@ from eth_abi.abi import encode
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.values.hapi.messages import SchedulableTransactionBody
-from mirror.demo.keys.wallet import Ed25519Wallet
+from mirror.demo.streams.keys import Ed25519Wallet
 from tests.build import START
 from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, run

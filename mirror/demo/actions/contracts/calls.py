@@ -1,7 +1,4 @@
-"""Calls of contracts: coins (ERC-20), exchanges that trade them for hbars, collectibles, counters, lockers.
-
-And calls that fail, and delegations.
-"""
+"""Calls of contracts: coins (ERC-20), exchanges, collectibles, counters, lockers; failures; delegations."""
 
 from eth_abi.abi import encode
 
@@ -102,10 +99,7 @@ def _use_exchange(network: Network, exchange: Contract, way: str) -> None:
 
 
 def _trader(network: Network, exchange: Contract) -> Account:
-    """Return an account that holds coins, has approved the exchange, and may be paid unsigned.
-
-    Errors: NotPossible.
-    """
+    """Return an account with coins that has approved the exchange and may be paid unsigned."""
     coin = _coin(network, exchange)
     trader = required(_holder(network, coin))
     require(not trader.receiver_signature_required)

@@ -3,17 +3,17 @@
 from typing import Any, NamedTuple
 
 from mirror.core.values import entity_id
-from mirror.demo.actions import files
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import files, people
 from mirror.demo.actions.contracts import hooks, sending
 from mirror.demo.actions.contracts.sending import ContractCall, find_changeable, submit_change
-from mirror.demo.evm.execution import Request, intrinsic_gas
 from mirror.demo.evm.run import Run
 from mirror.demo.evm.solidity import compiled
 from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD, HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
 from mirror.demo.world.files import File
+from web3sim.engine.interface import CallRequest
+from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
 
 COIN_UNIT = 10**8  # decimals
 
@@ -169,7 +169,8 @@ def _create(network: Network, owner: Account, creation: Creation) -> Result:
     kind, gas, data = creation.kind, creation.gas, creation.code + creation.arguments
     address = entity_id.long_zero(network.world.next_number)
     value = network.choose.randrange(1, 20) * HBAR if kind == "Counter" else 0
-    run = Run(network, owner, Request(owner.address, data, gas, value, created=address), ())
+    request = CallRequest(owner.address, None, data, gas, value, new_contract_address=address)
+    run = Run(network, owner, request, ())
     body: dict[str, Any] = {
         "gas": gas,
         "initialBalance": value,

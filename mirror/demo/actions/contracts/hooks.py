@@ -5,17 +5,17 @@ from typing import Any
 
 from mirror.core.values.ethereum import stripped
 from mirror.core.values.hashes import keccak256
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import people
 from mirror.demo.actions.contracts.sending import find_changeable, submit_change
 from mirror.demo.evm import sidecars
-from mirror.demo.evm.execution import Request, execute
-from mirror.demo.evm.run import NO_BLOOM, block_context
+from mirror.demo.evm.execution import HOOK_ADDRESS, HOOK_CONTRACT, HookState, execute
+from mirror.demo.evm.run import NO_BLOOM, block_of
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.evm.state import HOOK_ADDRESS, HOOK_CONTRACT, HookLedger
 from mirror.demo.network import Network, pair, require, required, weighted
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import MAX_HOOKS_OF_ONE, Hook, Result
+from web3sim.engine.interface import CallRequest, Profile
 
 _MAX_HOOKS = 60
 _GAS = 80_000
@@ -119,18 +119,19 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
     """Run the hook of a transfer, as a child of it: a call of the system contract that runs hooks."""
     # The storage stays as it is until then.
     code = network.world.contracts.deployed[hook.contract].code
-    request = Request(payer.address, data, _GAS, to=HOOK_ADDRESS)
-    done = execute(request, block_context(network), HookLedger(hook, code))
+    # By plain Cancun: the network's own rules hide code at such an address.
+    request = CallRequest(payer.address, HOOK_ADDRESS, data, _GAS, profile=Profile.ETHEREUM)
+    done = execute(request, block_of(network), HookState(hook, code))
     at = network.now
-    for slot, change in done.slots[HOOK_ADDRESS].items():
+    for (_, slot), change in done.call.slots.items():
         if change.written is not None:
             hook.put(slot.to_bytes(32, "big"), change.written.to_bytes(32, "big"), at)
     called = {"contractID": HOOK_CONTRACT}
     result = {
         **called,
-        "contractCallResult": done.output,
+        "contractCallResult": done.call.output,
         "bloom": NO_BLOOM,
-        "gasUsed": done.gas_used,
+        "gasUsed": done.call.gas_used,
         "sender_id": payer.number,
     }
     composed = network.submit(
@@ -144,7 +145,9 @@ def _run(network: Network, hook: Hook, payer: Account, data: bytes, parent: Comp
         sidecars=sidecars.create_sidecars(done, {HOOK_ADDRESS: HOOK_CONTRACT}.get, payer.number),
     )
     known = (composed.consensus_timestamp, HOOK_CONTRACT, payer.number, composed.hash, done.result, _GAS)
-    network.world.contracts.results.append(Result(*known, done.gas_used, parameters=data, output=done.output))
+    network.world.contracts.results.append(
+        Result(*known, done.call.gas_used, parameters=data, output=done.call.output)
+    )
 
 
 def owner_id(owner: Account) -> dict[str, int]:

@@ -7,16 +7,17 @@ from functools import cache, partial
 from typing import Any
 
 from mirror.core.values.ethereum import EIP_1559, EIP_2930, EIP_7702, LEGACY, created_address
-from mirror.demo.actions.accounts import people
+from mirror.demo.actions import people
 from mirror.demo.evm.ethereum import Access, Authorization, EthereumTransaction, SignedTransaction, authorize
-from mirror.demo.evm.execution import Request
-from mirror.demo.evm.run import GAS_PRICE, Run
+from mirror.demo.evm.run import Run
 from mirror.demo.evm.solidity import call_data
-from mirror.demo.keys.wallet import EcdsaWallet
+from mirror.demo.evm.system_contracts import GAS_PRICE
 from mirror.demo.network import Action, Network, required
+from mirror.demo.streams.keys import EcdsaWallet
 from mirror.demo.streams.record_files import transfer_list
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract, Result
+from web3sim.engine.interface import CallRequest
 
 _TYPES, _TYPE_WEIGHTS = (LEGACY, EIP_2930, EIP_1559), (3, 1, 6)
 _MAX_GAS_ALLOWANCE = 20 * HBAR
@@ -65,7 +66,7 @@ def send(network: Network, sent: ContractCall) -> Result:
     sender, called = sent.sender, sent.called
     if called is None or (signs_ethereum(sender) and network.choose.random() < _ETHEREUM_SHARE):
         return by_ethereum(network, sent)
-    request = Request(sender.address, sent.data, sent.gas, sent.value, to=called.address)
+    request = CallRequest(sender.address, called.address, sent.data, sent.gas, sent.value)
     run = Run(network, sender, request, (called, *sent.accounts))
     body = {
         "contractID": called.number,
@@ -81,8 +82,11 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
     """Send an Ethereum transaction: its sender pays for the gas, the relay that submits it pays the rest."""
     sender, called, delegated = sent.sender, sent.called, sent.delegated
     signed = _signed(network, sent)
-    to, created = (called.address, b"") if called else (b"", created_address(sender.address, sender.nonce))
-    request = Request(sender.address, sent.data, sent.gas, sent.value, to, created)
+    to = called.address if called else None
+    request = CallRequest(sender.address, to, sent.data, sent.gas, sent.value)
+    if to is None:
+        address = created_address(sender.address, sender.nonce)
+        request = request._replace(new_contract_address=address)
     run = Run(network, sender, request, (called, *sent.accounts) if called else sent.accounts)
     sender.nonce += 1 if delegated is None else 2
     paying, fee = relay(network), network.fee("ethereumTransaction")
@@ -115,10 +119,7 @@ def by_ethereum(network: Network, sent: ContractCall) -> Result:
 
 
 def submit_wrong_nonce(network: Network, sender: Account, called: Account, data: bytes) -> None:
-    """Send an Ethereum transaction with a nonce that is not the sender's next one.
-
-    It is not run; sometimes the record has a result all the same.
-    """
+    """Send an Ethereum transaction with a wrong nonce. It is not run, but its record may have a result."""
     late = Account(sender.number, sender.created, evm_address=sender.address, nonce=sender.nonce + 3)
     signed = _signed(network, ContractCall(late, called, data, _GAS))
     if network.choose.random() >= _WITH_RESULT:
@@ -227,10 +228,7 @@ def call(
     gas: int,
     value: int = 0,
 ) -> Result | None:
-    """Call a function of a contract; None when the sender can't pay for it.
-
-    An account stands for its address, and the contract may pay it.
-    """
+    """Call a function, with accounts for their addresses; None when the sender can't pay for it."""
     if not can_pay(sender, gas, value):
         return None
     accounts = [each for each in arguments if isinstance(each, Account)]

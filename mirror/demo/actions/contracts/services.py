@@ -1,8 +1,4 @@
-"""Contracts that use the services of the network: tills and stewards.
-
-Tills spend people's allowances (HIP-336, HIP-376). Stewards hold, issue and give away tokens, and call each
-service.
-"""
+"""Tills, which spend allowances (HIP-336, HIP-376), and stewards, which use each service of the network."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,11 +9,10 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.actions import schedules
 from mirror.demo.actions.contracts import sending
 from mirror.demo.actions.contracts.sending import call, uses
-from mirror.demo.evm import system_contracts
-from mirror.demo.evm.run import block_context
+from mirror.demo.actions.tokens import traders
+from mirror.demo.actions.tokens.moving import can_associate
+from mirror.demo.evm.system_contracts import creation_fee
 from mirror.demo.network import Network, pair, require, required, weighted
-from mirror.demo.tokens import traders
-from mirror.demo.tokens.transfers import can_associate
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.contracts import Contract
 from mirror.demo.world.tokens import Allowance, Token
@@ -124,8 +119,7 @@ def _issue(network: Network, contract: Contract) -> None:
     tokens = network.world.tokens.issued.values()
     issued = [token for token in tokens if token.treasury == contract.number]
     require(len(issued) < _MAX_ISSUED)
-    here = block_context(network)
-    fee = system_contracts.creation_fee(here.rate, here.gas_price) + _MARGIN
+    fee = creation_fee(network.world) + _MARGIN
     sender = _sender(network, _DEAR_GAS, fee)
     token = (*_NAMES[len(issued) % len(_NAMES)], network.choose.randrange(10, 900) * 100_000)
     call(network, sender, contract, "issue(string,string,int64)", *token, gas=_DEAR_GAS, value=fee)

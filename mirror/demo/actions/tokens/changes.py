@@ -1,17 +1,14 @@
-"""Changes of tokens: their properties, keys, treasury and fees; pausing and deleting them.
-
-And their relationships: associating, dissociating, freezing, and granting KYC.
-"""
+"""Changes of tokens and of their relationships with accounts; pausing and deleting them."""
 
 from functools import partial
 from typing import Any
 
 from mirror.core.values.hapi.messages import Key, KeyList
 from mirror.core.values.timestamp import NANOS_PER_SECOND
+from mirror.demo.actions.tokens import recipes, traders
+from mirror.demo.actions.tokens.moving import begin_relationship, can_associate
 from mirror.demo.actions.tokens.supply import YEAR, deletable, has_room, key_for
 from mirror.demo.network import FailingTransaction, Network, pair, require, weighted
-from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.transfers import begin_relationship, can_associate
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import ALL_SERIALS, KEY_FIELDS, association, custom_fee, serials, units
 from mirror.demo.world.tokens import Token

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet, threshold_key
+from mirror.demo.actions.tokens import recipes, traders
+from mirror.demo.actions.tokens.recipes import SPECS, TokenSpec
 from mirror.demo.network import FailingTransaction, Network, Submission, require, weighted
-from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.recipes import SPECS, TokenSpec
+from mirror.demo.streams.keys import EcdsaWallet, Ed25519Wallet, threshold_key
 from mirror.demo.world.accounts import AUTO_RENEW_PERIOD
 from mirror.demo.world.messages import association, serials, token_creation, units
 from mirror.demo.world.tokens import Relationship, Serial, Token
@@ -139,10 +139,7 @@ def _mint(network: Network, token: Token, amount: int, failure: str | None, body
 def receive(
     network: Network, token: Token, amount: int, metadata: Sequence[bytes] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give the treasury what is minted now: units, or a serial for each metadata.
-
-    Return fields of the receipt and of the record.
-    """
+    """Give the treasury what is minted now; return fields of the receipt and of the record."""
     at, treasury = network.now, token.treasury
     token.supply += amount
     token.relationships[treasury].receive(amount, at)

@@ -1,14 +1,10 @@
-"""Token transfers: units sent, serials given away and sold, and their metadata; airdrops (HIP-904).
-
-Airdrops are sent, claimed and cancelled, and tokens are rejected (HIP-657).
-"""
+"""Token transfers, sales, metadata of serials; airdrops (HIP-904) and rejections (HIP-657)."""
 
 from typing import Any
 
-from mirror.demo.actions.tokens import supply
+from mirror.demo.actions.tokens import recipes, supply, traders
+from mirror.demo.actions.tokens.moving import Transfers, can_associate
 from mirror.demo.network import Network, NotPossible, pair, require, required, weighted
-from mirror.demo.tokens import recipes, traders
-from mirror.demo.tokens.transfers import Transfers, can_associate
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.messages import airdrop_id, pending_airdrop
 from mirror.demo.world.tokens import AirdropKey, FractionalFee, RoyaltyFee, Token

@@ -13,11 +13,9 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.balance_file import BalanceFile, read_balance_file
 from ledger.stream.source.balance_files import find_balance_files
 from ledger.stream.source.local import find_record_files
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import History
-from mirror.demo.run import first_book
+from mirror.demo.publish.history import BalanceWriter, History
 from mirror.demo.streams.balance_files import compose_balances
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.node.health import status
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, stored

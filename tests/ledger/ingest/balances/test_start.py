@@ -11,11 +11,9 @@ from ledger.ingest.balances.start import Start
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import History
-from mirror.demo.run import first_book
+from mirror.demo.publish.history import BalanceWriter, History
 from mirror.demo.streams.balance_files import compose_balances
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.demo.streams.record_files import account
 from mirror.models import LoadedRange
 from tests.ledger.compose import Stream

@@ -26,9 +26,8 @@ from mirror.core.values.hapi.messages import (
     TransactionBody,
     TransactionRecord,
 )
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.demo.run import first_book
+from mirror.demo.streams.keys import first_book, nodes
 from tests import forking
 from tests.composing import Composer
 from tests.ledger.ingest.following.going_over import Network

@@ -19,10 +19,9 @@ from mirror.core.values.hapi.messages import (
     TransactionSidecarRecord,
 )
 from mirror.demo.publish.history import History
-from mirror.demo.streams.blocks.block import BlockComposer
-from mirror.demo.streams.blocks.changes import is_identical
-from mirror.demo.streams.blocks.frame import NativeBlock
+from mirror.demo.streams.block_stream import BlockComposer, NativeBlock
 from mirror.demo.streams.record_files import Block, timestamp
+from mirror.demo.streams.state_changes import is_identical
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.compose import Stream, num
 

@@ -7,9 +7,9 @@ from ledger.stream.block.wrapped import verify
 from ledger.stream.block_names import streamed
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.demo.streams.blocks.frame import WrappingComposer
+from mirror.demo.streams.block_stream import WrappingComposer
+from mirror.demo.streams.keys import nodes
 
 QUORUM = Quorum.from_address_book(
     [node.address_book_node for node in nodes()], {}, ConsensusMode.EQUAL, Fraction(1)

@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.stream.signature.signature_file import verify
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 
 HASH = b"\1" * 48
 # Names the algorithm of a key: RSA.

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from mirror.core.db.backfill import IndexBuild, MonthlyPartitioning
-from mirror.operations.upgrade.backfills import BACKFILLS
+from mirror.upgrade.runner import BACKFILLS
 from tests.build import START
 from tests.contracts.compose import ethereum_data
 from tests.mirror.core.db import dumps

@@ -22,11 +22,11 @@ from mirror.core.db.partitions.catalogue import partitionable_tables, partitione
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.values.timestamp import month_start, parse_iso
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.node.start.tables import arrange_partitions
-from mirror.operations.upgrade import remaining, runner
-from mirror.operations.upgrade.backfills import BACKFILLS
+from mirror.demo.streams.keys import nodes
+from mirror.upgrade import remaining, runner
+from mirror.upgrade.runner import BACKFILLS
+from mirror.upgrade.tables import arrange_partitions
 from tests.ledger.compose import Stream
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from mirror.core.db.backfill import IndexBuild
-from mirror.operations.upgrade.backfills import BACKFILLS
+from mirror.upgrade.runner import BACKFILLS
 from tests.mirror.core.db.describe import column_text, describe, index_text
 
 STATEMENT = Path(__file__).with_name("schema.json")

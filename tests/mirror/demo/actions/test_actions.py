@@ -10,7 +10,7 @@ from mirror.core.values import timestamp
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.hapi.messages import SignedTransaction, Transaction
 from mirror.core.values.hashes import keccak256
-from mirror.demo.actions.network import genesis
+from mirror.demo.actions import genesis
 from mirror.demo.streams.record_files import STAKING_REWARDS, SUCCESS
 from tests.mirror.demo.lives import ACTIONS, HOUR, items, life, play
 

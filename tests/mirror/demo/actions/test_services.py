@@ -4,12 +4,11 @@ from collections import Counter
 from contextlib import suppress
 
 from mirror.core.values import timestamp
-from mirror.demo.actions import schedules
-from mirror.demo.actions.catalogue import ALL
+from mirror.demo.actions import genesis, schedules
 from mirror.demo.actions.contracts import services
-from mirror.demo.actions.network import genesis
 from mirror.demo.evm.system_contracts import TOKENS
 from mirror.demo.network import Network, NotPossible, Perform
+from mirror.demo.publish.history import ALL
 from mirror.demo.streams.record_files import Block
 
 TRANSACTIONS, SPENDINGS, USES = 400, 12, 120

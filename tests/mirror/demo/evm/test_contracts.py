@@ -6,9 +6,8 @@ import pytest
 from eth.vm.forks.cancun.transactions import CancunTransactionBuilder
 
 from mirror.core.values import entity_id, log_bloom
-from mirror.demo.actions.accounts import crypto
+from mirror.demo.actions import crypto, genesis
 from mirror.demo.actions.contracts import calls, deploying, hooks
-from mirror.demo.actions.network import genesis
 from mirror.demo.network import Network
 from tests.ledger.ingest.load import load, stored
 

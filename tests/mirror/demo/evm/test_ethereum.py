@@ -9,7 +9,7 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from mirror.core.values import ethereum
 from mirror.core.values.hashes import keccak256
 from mirror.demo.evm.ethereum import EthereumTransaction, authorize
-from mirror.demo.keys.wallet import EcdsaWallet
+from mirror.demo.streams.keys import EcdsaWallet
 
 WALLET = EcdsaWallet("ethereum")
 TO, DATA = b"\xaa" * 20, b"\0\1call data"

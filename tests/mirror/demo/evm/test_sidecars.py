@@ -30,7 +30,7 @@ def test_actions_are_the_calls_in_the_order_they_began():
     ledger = Slate()
     ledger.create("Factory")
     made = ledger.call("make()", value=70)
-    numbers = NUMBERS | {made.output[12:]: 2002}
+    numbers = NUMBERS | {made.call.output[12:]: 2002}
     ledger.call("unlock(uint256)", 0)
     paid = ledger.call("pay(uint256,address,uint256)", 0, BOB, 60)
 

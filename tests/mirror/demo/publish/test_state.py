@@ -14,15 +14,13 @@ import zstandard
 
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes.typed_json import InvalidContent
-from mirror.demo import run
-from mirror.demo.keys.nodes import block_signer
-from mirror.demo.live import blocks
-from mirror.demo.live.network import live
 from mirror.demo.network import Network, Perform
-from mirror.demo.publish import state
+from mirror.demo.publish import live_blocks, run, state
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher, modules
-from mirror.demo.streams.blocks.block import BlockComposer
+from mirror.demo.publish.run import live
+from mirror.demo.streams.block_stream import BlockComposer
+from mirror.demo.streams.keys import block_signer
 from tests.signing import signing_nodes
 
 NODES = signing_nodes(2)
@@ -35,7 +33,7 @@ def left(folder: Path) -> Network:
     for network, block in History(blocks=20, tps=20, seed=1).play(NODES):
         if block.number == 19:
             publisher.publish(network, block)
-    blocks.switch_to_blocks(publisher, network)
+    live_blocks.switch_to_blocks(publisher, network)
     publisher.publish(network, next_block(network, 5))
     return network
 
@@ -45,7 +43,7 @@ def stored() -> bytes:
     """A valid state, without its version."""
     network = list(History(blocks=20, tps=20, seed=1).play(NODES))[-1][0]
     composer = BlockComposer(block_signer())
-    composer.set_known_accounts(blocks.known_accounts(network))
+    composer.set_known_accounts(live_blocks.known_accounts(network))
     return state.encode(network, "2025-01-01T21_00_00.000000000Z.rcd.gz", composer)
 
 

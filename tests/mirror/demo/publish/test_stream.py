@@ -10,10 +10,9 @@ import pytest
 from ledger.ingest.hash_chain import Position
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.local import FileOnDisk, find_record_files
-from mirror.demo.actions.catalogue import ALL
-from mirror.demo.actions.network.files import FEE_SCHEDULE
-from mirror.demo.live import blocks
-from mirror.demo.publish.history import BLOCK_SECONDS, History, next_block
+from mirror.demo.actions.system_files import FEE_SCHEDULE
+from mirror.demo.publish import live_blocks
+from mirror.demo.publish.history import ALL, BLOCK_SECONDS, History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.world.fees import EXCHANGE_RATES
 from tests.signing import signing_nodes
@@ -97,7 +96,7 @@ def test_a_network_goes_on_from_where_it_was_killed(tmp_path, lost, form):
     for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
         publisher.publish(network, block)
     if form == "blocks":
-        blocks.switch_to_blocks(publisher, network)
+        live_blocks.switch_to_blocks(publisher, network)
     third = publisher.publish(network, next_block(network, 5))
     state = (bucket / "network.state").read_bytes()
     before = files(bucket)
@@ -143,7 +142,7 @@ def test_the_last_blocks_are_kept_whatever_their_form(tmp_path):
     publisher = Publisher(tmp_path, NODES)
     for network, block in History(blocks=3, tps=5, seed=1).play(NODES):
         publisher.publish(network, block)
-    blocks.switch_to_blocks(publisher, network)
+    live_blocks.switch_to_blocks(publisher, network)
     for retained, numbers in ((5, [0, 1, 2, 3, 4]), (3, [3, 4, 5]), (2, [5, 6]), (2, [6, 7])):
         last = publisher.publish(network, next_block(network, 5))
         publisher.loaded = position(last)
@@ -155,7 +154,7 @@ def test_no_block_is_forgotten_that_the_database_lacks(tmp_path):
     publisher, published = Publisher(tmp_path, NODES), list[FileOnDisk]()
     for network, block in History(blocks=2, tps=5, seed=1).play(NODES):
         published.append(publisher.publish(network, block))
-    blocks.switch_to_blocks(publisher, network)
+    live_blocks.switch_to_blocks(publisher, network)
     published += find_record_files([tmp_path])[2:]
     published += [publisher.publish(network, next_block(network, 5)) for _ in range(3)]
 

@@ -6,11 +6,11 @@ from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import SignaturePair
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.timestamp import NANOS_PER_DAY
-from mirror.demo.actions.network import genesis
-from mirror.demo.keys.nodes import nodes as signing_nodes
+from mirror.demo.actions import genesis
 from mirror.demo.network import Network
+from mirror.demo.streams.keys import nodes as signing_nodes
 from mirror.demo.streams.record_files import Block
-from mirror.demo.world.system import Freeze
+from mirror.demo.world.network import Freeze
 from tests.ledger.ingest.load import load, stored
 from tests.mirror.demo.lives import HOUR, items, life, rows
 

@@ -16,11 +16,10 @@ from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
-from mirror.demo import run as demo
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.block_node import serve
 from mirror.demo.publish.history import History
-from mirror.demo.streams.blocks.frame import WrappingComposer
+from mirror.demo.streams.block_stream import WrappingComposer
+from mirror.demo.streams.keys import first_book, nodes
 from network import bundled
 from tests.node import manage
 from tests.waiting import PATIENCE_SECONDS
@@ -97,7 +96,7 @@ def test_network_changes_to_blocks_with_the_same_transactions(first, tmp_path, l
     made(tmp_path / "blocks", "--blocks-stream")
     files, blocks = find_record_files([tmp_path / "stream"]), find_record_files([tmp_path / "blocks"])
 
-    done = Pipeline(LoadOptions(quorums=Quorums(demo.first_book()))).run(files)
+    done = Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(files)
 
     assert [file.number for file in files] == [None if number < first else number for number in range(3)]
     assert (done.files, done.verified) == (3, 3)
@@ -121,7 +120,7 @@ def test_first_block_follows_the_block_around_the_last_record_file(tmp_path):
 
 
 def test_bundled_address_book_is_that_of_the_simulated_nodes():
-    assert (bundled.FOLDER / f"{bundled.SIMULATED}.bin").read_bytes() == demo.first_book()
+    assert (bundled.FOLDER / f"{bundled.SIMULATED}.bin").read_bytes() == first_book()
 
 
 @pytest.mark.parametrize(

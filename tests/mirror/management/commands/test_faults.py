@@ -16,7 +16,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from mirror.demo.keys.nodes import nodes
+from mirror.demo.streams.keys import nodes
 from mirror.node.postgres.installation import server_paths
 from mirror.node.postgres.server import Server
 from network.bundled import FOLDER

@@ -13,7 +13,7 @@ from manage import WRITING, writes
 from mirror.core.config.errors import OperatorError
 from mirror.node.health import checks, replicas
 from mirror.node.health.replicas import Replica
-from mirror.node.start import database
+from mirror.upgrade import tables
 from tests.node import manage
 from tests.replicated import Replicated
 from tests.waiting import wait_until
@@ -36,7 +36,7 @@ def of_replica(replicated: Replicated, django_db_blocker: pytest_django.DjangoDb
 
 def test_command_that_writes_refuses_a_replica(of_replica: None) -> None:
     with pytest.raises(OperatorError, match=r"This database is a replica.*Load into its primary"):
-        database.check_writable()
+        tables.check_writable()
 
 
 def test_loading_into_a_replica_is_refused_in_words(replicated: Replicated, tmp_path: Path) -> None:

@@ -19,11 +19,10 @@ from ledger.stream.source.local import find_record_files
 from mirror.core.metrics import ingest
 from mirror.core.values.hapi.messages import Block
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.live import blocks as live_blocks
+from mirror.demo.publish import live_blocks
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
-from mirror.demo.run import first_book
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.models import ArchiveFailure
 from mirror.node.health import facts, inventory, status
 from mirror.node.loading.archive_maintenance import ArchiveMaintainer

@@ -13,7 +13,7 @@ from ledger.ingest.pipeline import Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from mirror.core.processes import progress
 from mirror.node.loading import following
-from mirror.node.start.up import follows
+from mirror.start.up import follows
 
 CLOSED = "http://127.0.0.1:1/streams"
 

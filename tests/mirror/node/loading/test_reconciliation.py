@@ -15,10 +15,8 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.balance_files import LocalBalances, find_balance_files
 from ledger.stream.source.local import FileOnDisk, find_record_files
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import History
-from mirror.demo.run import first_book
+from mirror.demo.publish.history import BalanceWriter, History
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.node.health import gauges
 from mirror.node.loading.reconciliation import BalanceComparer, in_thread
 from tests.ledger.ingest.load import stored

@@ -12,10 +12,8 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.record_names import shortest_time
 from ledger.stream.source.local import find_record_files
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.publish.balances import BalanceWriter
-from mirror.demo.publish.history import History
-from mirror.demo.run import first_book
+from mirror.demo.publish.history import BalanceWriter, History
+from mirror.demo.streams.keys import first_book, nodes
 from mirror.models import LoadedRange
 from mirror.node.loading import following, start_point
 from tests.ledger.ingest.load import stored

@@ -13,9 +13,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from mirror.core.config.errors import OperatorError
-from mirror.node.start import tables
 from mirror.operations.backup import restore as restoring
 from mirror.operations.backup.manifest import BACKUP, SNAPSHOT, DamagedBackup, Kind, content_digest
+from mirror.upgrade import tables
 from tests.ledger.ingest.load import settings
 from tests.ledger.ingest.tables import empty_tables
 from tests.mirror.operations.backup.test_backup import GOES_ON, backup, silent

@@ -19,17 +19,17 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from ledger.models import RecordFile
 from mirror.core.config.errors import OperatorError
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block
 from mirror.models import LOADER_LOCK, UPGRADE_LOCK
 from mirror.node.loading.files import single_loader
-from mirror.node.start import tables
 from mirror.operations.backup import dump, preparation
 from mirror.operations.backup import restore as restoring
 from mirror.operations.backup.chunks import backed_up_tables, chunks
 from mirror.operations.backup.manifest import JOURNAL, BackupFile, DamagedBackup, Manifest, content_digest
 from mirror.operations.backup.sessions import Stopped, exclusive, session
+from mirror.upgrade import tables
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database, query

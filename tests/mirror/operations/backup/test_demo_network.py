@@ -10,15 +10,14 @@ import pytest_django
 import zstandard
 
 from mirror.core.config.errors import OperatorError
-from mirror.demo import run
-from mirror.demo.keys.nodes import nodes
-from mirror.demo.live import blocks
+from mirror.demo.publish import live_blocks, run
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
-from mirror.node.start import tables
+from mirror.demo.streams.keys import nodes
 from mirror.operations.backup import demo, dump
 from mirror.operations.backup import restore as restoring
 from mirror.operations.backup.manifest import DEMO, DamagedBackup, Manifest
+from mirror.upgrade import tables
 from tests.ledger.ingest.load import load
 from tests.ledger.ingest.load import settings as changed
 from tests.ledger.ingest.tables import contents
@@ -38,7 +37,7 @@ def test_demo_network_goes_on_where_a_backup_has_left_it(
     for network, block in History(blocks=4, tps=3, seed=5).play(nodes()):
         publisher.publish(network, block)
     if writes_blocks:
-        blocks.switch_to_blocks(publisher, network)
+        live_blocks.switch_to_blocks(publisher, network)
     last = publisher.publish(network, next_block(network, 3))
     state = (run.folder() / "network.state").read_bytes()
     # A block that is published after the state was read, here: whose state was not.

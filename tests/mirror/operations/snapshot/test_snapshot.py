@@ -12,15 +12,15 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from mirror.core.config.errors import OperatorError
-from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
+from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block
 from mirror.models import LoadedRange
-from mirror.node.start import tables
 from mirror.operations.backup import restore
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.sessions import Stopped, session
 from mirror.operations.snapshot import dump
+from mirror.upgrade import tables
 from tests.api import Api
 from tests.ledger.ingest.load import load, settings
 from tests.ledger.ingest.tables import contents, empty_tables

@@ -179,6 +179,7 @@ def test_creation_costs_the_same_in_all_versions(world, operation):
 
 def test_an_older_version_can_be_traced(world):
     class StepRecorder:
+        trace_steps = True
         trace_stack = trace_memory = trace_storage = False
         operations: list[str] = []
 

@@ -200,6 +200,7 @@ def test_a_word_of_memory_is_what_was_written_last(between):
 
 
 class Names:
+    trace_steps = True
     trace_stack = trace_memory = trace_storage = False
 
     def __init__(self) -> None:

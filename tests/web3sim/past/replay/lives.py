@@ -1,8 +1,7 @@
 """The loaded life of a simulated network whose people do little else than use contracts."""
 
-from mirror.demo.actions.accounts import crypto
+from mirror.demo.actions import crypto, genesis
 from mirror.demo.actions.contracts import calls, deploying, services
-from mirror.demo.actions.network import genesis
 from mirror.demo.actions.tokens import changes, supply
 from mirror.demo.network import Action, Network
 from mirror.demo.streams.record_files import Block

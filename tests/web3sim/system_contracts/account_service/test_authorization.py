@@ -4,7 +4,7 @@ import pytest
 
 from mirror.core.values.hapi.messages import ContractID, Key, KeyList, SignatureMap, ThresholdKey
 from mirror.core.values.hashes import keccak256
-from mirror.demo.keys.wallet import EcdsaWallet, Ed25519Wallet
+from mirror.demo.streams.keys import EcdsaWallet, Ed25519Wallet
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.account_service.accounts import (
     ADDRESS,
