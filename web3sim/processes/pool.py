@@ -16,8 +16,8 @@ from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
+from mirror.core.rest.limits.clients import UNKNOWN, Client
 from web3sim.calls import messages
-from web3sim.limits.clients import UNKNOWN, Client
 from web3sim.processes.queue import Queue, WaitingCall
 from web3sim.processes.starter import CHECK_SECONDS, CallRefused, CallUnavailable, Starter, WorkerProcess
 

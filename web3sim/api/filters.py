@@ -17,11 +17,18 @@ from django.db import DatabaseError
 from mirror.core import config, logs
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.db.availability import outage
+from mirror.core.rest.limits.buckets import Buckets
+from web3sim.api.throttle import REQUESTS_EXCEEDED, Throttled
 from web3sim.calls.body import CallBody
-from web3sim.limits.buckets import Buckets
-from web3sim.limits.conditions import FIELDS, Condition, InvalidCondition, condition, parse_conditions
-from web3sim.limits.throttle import REQUESTS_EXCEEDED, Throttled
-from web3sim.models import MAX_RATE, ContractCallFilter
+from web3sim.models import (
+    FIELDS,
+    MAX_RATE,
+    Condition,
+    ContractCallFilter,
+    InvalidCondition,
+    condition,
+    parse_conditions,
+)
 
 log = logs.logger("mirror.web3")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from web3sim.limits import throttle
-from web3sim.limits.buckets import SharedBuckets
-from web3sim.limits.clients import Client
-from web3sim.limits.throttle import Throttled, admit, admit_trace, restore, unused
+from mirror.core.rest.limits.buckets import SharedBuckets
+from mirror.core.rest.limits.clients import Client
+from web3sim.api import throttle
+from web3sim.api.throttle import Throttled, admit, admit_trace, restore, unused
 
 REQUESTS, GAS = "Requests per second rate limit exceeded", "Gas per second rate limit exceeded."
 

@@ -5,8 +5,8 @@ returns what it did not use. A request that is refused, by these limits or befor
 """
 
 from mirror.core import config
-from web3sim.limits.buckets import Buckets
-from web3sim.limits.clients import Client
+from mirror.core.rest.limits.buckets import Buckets
+from mirror.core.rest.limits.clients import Client
 
 REQUESTS_EXCEEDED = "Requests per second rate limit exceeded"
 GAS_EXCEEDED = "Gas per second rate limit exceeded."

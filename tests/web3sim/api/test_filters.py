@@ -7,14 +7,13 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from mirror.core.config.setting import InvalidSetting
+from mirror.core.rest.limits.buckets import SharedBuckets
 from tests.logs import events
+from web3sim.api import filters as request_filters
+from web3sim.api.filters import Filters, RequestFilter, apply
+from web3sim.api.throttle import Throttled
 from web3sim.calls.body import CallBody
-from web3sim.limits import filters as request_filters
-from web3sim.limits.buckets import SharedBuckets
-from web3sim.limits.conditions import FIELDS, InvalidCondition, condition, parse_conditions
-from web3sim.limits.filters import Filters, RequestFilter, apply
-from web3sim.limits.throttle import Throttled
-from web3sim.models import ContractCallFilter
+from web3sim.models import FIELDS, ContractCallFilter, InvalidCondition, condition, parse_conditions
 
 TO = "0x00000000000000000000000000000000000003E9"
 BODY = CallBody(block="Latest", data="0xABcd", sender=TO, gas=30_000, to=TO, value=7)

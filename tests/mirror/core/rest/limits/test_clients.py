@@ -2,7 +2,7 @@
 
 import pytest
 
-from web3sim.limits.clients import client
+from mirror.core.rest.limits.clients import client
 
 
 def of(address: str, forwarded: str | None = None) -> dict[str, str]:
