@@ -27,7 +27,7 @@ from web3sim.api import filters, throttle
 from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
 from web3sim.calls import access_list
 from web3sim.calls.body import CallBody, InvalidBody, parse
-from web3sim.calls.messages import Answer, Call
+from web3sim.calls.messages import Call, CallAnswer
 from web3sim.calls.overrides import decoded
 from web3sim.processes import pool
 from web3sim.processes.pool import CallRefused, CallUnavailable
@@ -198,7 +198,7 @@ def _filters() -> filters.Filters:
     return filters.Filters()
 
 
-def _answer(body: CallBody, deadline: float, client: Client) -> Answer:
+def _answer(body: CallBody, deadline: float, client: Client) -> CallAnswer:
     """Simulate a call within the limits. Errors: InvalidBody, Throttled, CallUnavailable."""
     shared = redis_buckets.process_buckets()
     # A call beyond the gas limit is refused for that, however little gas is left for others.
@@ -208,7 +208,7 @@ def _answer(body: CallBody, deadline: float, client: Client) -> Answer:
     try:
         engine = filters.apply(_filters().current(), body, shared)
         call = _call(body, engine, deadline)
-        answer: Answer = pool.pool().run(call, deadline, client)
+        answer: CallAnswer = pool.pool().run(call, deadline, client)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
         simulation.GAS.add(by=answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:

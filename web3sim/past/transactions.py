@@ -14,19 +14,50 @@ from ledger.queries import files
 from mirror.core import config
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.reading.sql import Row, Values
-from mirror.core.values import entity_id
-from mirror.core.values.ethereum import created_address
+from mirror.core.values import entity_id, ethereum
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, InvalidEthereumData, created_address
 from mirror.core.values.hapi.result_codes import NAMES, SUCCESS, WRONG_NONCE
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from web3sim.calls.gas_price import prices_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
-from web3sim.past.wrapped import Wrapped, from_row
 from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.database import Reading
 from web3sim.state.ledger import LedgerState
 from web3sim.state.tables.rows import ADDRESS_LENGTH
 from web3sim.system_contracts.contracts import NetworkContracts
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """An Ethereum transaction. `value` is in tinybars, None if it is unknown."""
+
+    gas_limit: int
+    to_address: Address | None
+    call_data: bytes | None
+    call_data_id: int | None
+    value: int | None
+    nonce: int
+
+
+def from_row(columns: Sequence[Any]) -> Wrapped:
+    """Return the transaction in a row, decoded from `data`; from the other columns if that is invalid."""
+    data, gas_limit, to_address, call_data, call_data_id, value, in_weibars, nonce = columns
+    try:
+        decoded = ethereum.decode(data)
+    except InvalidEthereumData:
+        unit = WEIBARS_PER_TINYBAR if in_weibars else 1
+        amount = int.from_bytes(value, "big") // unit if value else None
+        return Wrapped(gas_limit, to_address, call_data, call_data_id, amount, nonce)
+    return Wrapped(
+        decoded.gas_limit,
+        decoded.to_address,
+        decoded.call_data or call_data,
+        call_data_id,
+        decoded.value // WEIBARS_PER_TINYBAR,
+        decoded.nonce,
+    )
+
 
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]
 _CREATING_TYPES = [NUMBERS["TOKENCREATION"], NUMBERS["SCHEDULECREATE"]]

@@ -27,7 +27,7 @@ import psutil
 from mirror.core import logs
 from mirror.core.processes import operating_system, process_table, signals
 from mirror.core.processes.typed_json import Codec, TypedJson
-from web3sim.calls.messages import ANSWER, END, REQUEST, Answer, Trace
+from web3sim.calls.messages import ANSWER, END, REQUEST, CallAnswer, Trace
 from web3sim.engine.interface import DeadlinePassed
 from web3sim.processes.channel import Channel
 
@@ -191,7 +191,7 @@ def _answer(request: Any, chunks: "_Chunks") -> tuple[Any, bool]:
         return call.unavailable(call.TIMEOUT), False
     except Exception as error:
         log.error("unexpected_error", exc_info=error)
-        return Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
+        return CallAnswer(HTTPStatus.INTERNAL_SERVER_ERROR), True
 
 
 class _Chunks:

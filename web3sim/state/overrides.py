@@ -33,8 +33,7 @@ class OverriddenState:
 
     def __init__(self, ledger: "LedgerState", overrides: Sequence[Override]) -> None:
         self._ledger = ledger
-        self._by_sent_address = {each.address: each for each in overrides}
-        self._by_address: dict[Address, Override | None] = {}
+        self._overrides = {each.address: each for each in overrides}
 
     def account(self, address: Address) -> AccountRecord | None:
         stored, override = self._ledger.account(address), self._override_of(address)
@@ -54,19 +53,10 @@ class OverriddenState:
         return self._ledger.block_hash(number)
 
     def _override_of(self, address: Address) -> Override | None:
-        if address not in self._by_address:
-            override = self._by_sent_address.get(address)
-            self._by_address[address] = override or self._override_of_alias(address)
-        return self._by_address[address]
-
-    def _override_of_alias(self, address: Address) -> Override | None:
-        entity = self._ledger.entity_at(address)
-        if entity is None:
-            return None
-        others = (entity_id.long_zero(entity.id), entity.alias, entity.evm_address)
-        return next(
-            (self._by_sent_address[other] for other in others if other in self._by_sent_address), None
-        )
+        names: tuple[Address | None, ...] = (address,)
+        if address not in self._overrides and (entity := self._ledger.entity_at(address)) is not None:
+            names = (entity_id.long_zero(entity.id), entity.alias, entity.evm_address)
+        return next((self._overrides[name] for name in names if name in self._overrides), None)
 
 
 def _overridden(stored: AccountRecord | None, override: Override) -> AccountRecord:

@@ -14,7 +14,7 @@ from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.contracts import Contract
 from tests.api import Api
 from tests.ledger.ingest.load import load, stored
-from tests.web3sim.past.replay.lives import lived
+from tests.web3sim.past.lives import lived
 from web3sim.api import call as endpoint
 from web3sim.calls import call
 from web3sim.calls.messages import Call

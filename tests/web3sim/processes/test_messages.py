@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mirror.core.processes.typed_json import TypedJson
-from web3sim.calls.messages import ANSWER, END, REQUEST, Answer, Call, Problem, Trace
+from web3sim.calls.messages import ANSWER, END, REQUEST, Call, CallAnswer, Problem, Trace
 from web3sim.processes.channel import Channel, ConnectionClosed, decoded
 from web3sim.processes.starter import WorkerProcess
 from web3sim.processes.worker import PID
@@ -30,7 +30,7 @@ def test_request_is_received_as_it_was_sent(request_: Call | Trace) -> None:
 
 
 def test_answer_is_received_as_it_was_sent() -> None:
-    answer = Answer(HTTPStatus.BAD_REQUEST, b"", (Problem("a", "b", "0x"),), 21_000)
+    answer = CallAnswer(HTTPStatus.BAD_REQUEST, b"", (Problem("a", "b", "0x"),), 21_000)
 
     assert ANSWER.decode(ANSWER.encode((answer, True))) == (answer, True)
     assert ANSWER.decode(ANSWER.encode((None, False))) == (None, False)

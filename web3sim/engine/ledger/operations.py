@@ -17,8 +17,7 @@ from eth_typing import Address
 
 from web3sim.engine import interface
 from web3sim.engine.halts import ExceptionalHalt
-from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
-from web3sim.engine.state import EngineState
+from web3sim.engine.state import EngineState, LedgerEngineState, long_zero_number
 from web3sim.engine.versions import V050
 
 _WORD = 32

@@ -25,7 +25,7 @@ Function = Callable[[list[int], int, Frame], object]
 _MAX_OPERATIONS = 256
 
 
-class Block(NamedTuple):
+class CodeBlock(NamedTuple):
     """It can run with `min_stack` to `max_stack` values on the stack, for `price`.
 
     `ending` is the operation at `end`: JUMP or JUMPI, which are part of the block; JUMPDEST where another
@@ -42,7 +42,7 @@ class Block(NamedTuple):
     target: int | None
 
 
-def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
+def block_at(raw: bytes, position: int, instructions: Instructions) -> CodeBlock:
     functions: list[Function] = []
     price = min_stack = height = growth = count = 0
     ending: int | None = op.JUMPDEST
@@ -83,7 +83,7 @@ def block_at(raw: bytes, position: int, instructions: Instructions) -> Block:
             functions.append(_FUNCTIONS[code])
         pushed_last = None
         position += 1
-    return Block(price, min_stack, STACK_LIMIT - growth, functions, position, ending, pushed_last)
+    return CodeBlock(price, min_stack, STACK_LIMIT - growth, functions, position, ending, pushed_last)
 
 
 def _pushing(value: int) -> Function:

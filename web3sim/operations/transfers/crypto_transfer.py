@@ -1,7 +1,6 @@
 """CryptoTransfer: hbar, units and serials between accounts, with the custom fees of the tokens."""
 
 from mirror.core.values.entity_id import num_of_long_zero
-from web3sim.operations.custom_fees.assessment import assess
 from web3sim.operations.prices import CREATE_ACCOUNT, TRANSFER_FUNGIBLE, TRANSFER_HBAR, TRANSFER_NFT
 from web3sim.operations.transfers.body import Outcome, Transfers, is_placeholder
 from web3sim.operations.transfers.checks import (
@@ -10,8 +9,8 @@ from web3sim.operations.transfers.checks import (
     check_participants,
     check_sizes,
 )
-from web3sim.operations.transfers.moves import Moves
-from web3sim.operations.transfers.receivers import associate_receivers, with_new_accounts
+from web3sim.operations.transfers.custom_fees import assess
+from web3sim.operations.transfers.moves import Moves, associate_receivers, with_new_accounts
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees
 

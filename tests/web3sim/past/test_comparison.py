@@ -3,7 +3,7 @@
 import pytest
 
 from web3sim.engine.interface import CallRequest
-from web3sim.past.replay.functions import function_name
+from web3sim.past.comparison import function_name
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ from django.db import connection
 
 from tests.ledger.ingest.load import load, stored
 from tests.web3sim.engine.world import ENGINES, World
-from tests.web3sim.past.replay.lives import lived
+from tests.web3sim.past.lives import lived
 from web3sim.engine.interface import AccountKind, AccountRecord, BlockEnvironment, CallRequest, CallResult
 from web3sim.engine.versions import LATEST, VERSIONS
-from web3sim.past.replay import run
-from web3sim.past.replay.comparison import Replayed
-from web3sim.past.replay.run import Range
+from web3sim.past import replay
+from web3sim.past.comparison import Replayed
+from web3sim.past.replay import Range
 
 FOLDER = os.environ.get("MIRROR_REPLAY_CASES")
 NONE = pytest.param(Path("none"), marks=pytest.mark.skip(reason="no saved cases (MIRROR_REPLAY_CASES)"))
@@ -113,7 +113,7 @@ def test_stored_case_needs_no_database(ledger_tables):
         # So that each is one to keep.
         cursor.execute("update contract_result set gas_used = gas_used + 1")
     told: list[Replayed] = []
-    run.replay(Range(), "pyevm-blocks", 1, told.append)
+    replay.replay(Range(), "pyevm-blocks", 1, told.append)
     cases = {one.consensus_timestamp: one.case for one in told if one.case is not None}
     assert len(cases) > 20
     for at, case in cases.items():

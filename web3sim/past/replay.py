@@ -14,8 +14,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from mirror.core import config
 from web3sim.engine import registry
 from web3sim.past import transactions as past
-from web3sim.past.replay.comparison import Replay, Replayed
-from web3sim.past.replay.recorded import read_recorded
+from web3sim.past.comparison import Replay, Replayed
+from web3sim.past.recorded import read_recorded
 from web3sim.state.database import Reading
 
 # Transactions that are read, and given to a process, together.

@@ -17,7 +17,7 @@ from web3sim.engine.interface import (
     Profile,
     StateReader,
 )
-from web3sim.past.replay.recorded import Recorded
+from web3sim.past.recorded import Recorded
 from web3sim.past.transactions import PastTransaction, Rerun
 
 _FORMAT = 1

@@ -12,13 +12,12 @@ from django.db import connection
 
 from mirror.core.values.hapi.result_codes import NUMBERS
 from tests.ledger.ingest.load import load, stored
-from tests.web3sim.past.replay.lives import lived
+from tests.web3sim.past.lives import lived
 from web3sim.calls.messages import Trace
-from web3sim.past import trace
+from web3sim.past import replay, trace
 from web3sim.past import transactions as past
-from web3sim.past.replay import run
-from web3sim.past.replay.comparison import Replayed
-from web3sim.past.replay.run import Range
+from web3sim.past.comparison import Replayed
+from web3sim.past.replay import Range
 from web3sim.state import cache
 from web3sim.state.database import Reading
 
@@ -56,7 +55,7 @@ def stream(short_life, ledger_tables):
 def replayed(range=None, engine="pyevm-blocks", processes=1):
     """All of them, and the sums."""
     told: list[Replayed] = []
-    totals = run.replay(range or Range(), engine, processes, told.append)
+    totals = replay.replay(range or Range(), engine, processes, told.append)
     return told, totals
 
 
@@ -120,7 +119,7 @@ def _never_run(totals):
 
 def test_several_processes_come_to_the_same(long_stream):
     # Fewer are not worth several.
-    assert run.count(Range()) > 100
+    assert replay.count(Range()) > 100
     assert replayed(processes=2) == replayed()
 
 
@@ -167,7 +166,7 @@ def test_older_networks_gave_back_less_gas(stream):
 def test_a_range_is_replayed_alone(stream):
     first, _, third, *_ = transactions()
     told = [one.consensus_timestamp for one in replayed(Range(first, third))[0]]
-    assert (told[0], told[-1], len(told)) == (first, third, run.count(Range(first, third)))
+    assert (told[0], told[-1], len(told)) == (first, third, replay.count(Range(first, third)))
     assert told == sorted(told)
     assert replayed(Range(1, 2))[0] == []
 
@@ -176,7 +175,7 @@ def test_one_contract_is_replayed_alone(stream):
     contract = next(iter(stream.world.contracts.deployed))
     told, totals = replayed(Range(contract_id=contract))
     assert {one.contract for one in told} == {f"0.0.{contract}"}
-    assert totals.replayed.total() + totals.skipped.total() == run.count(Range(contract_id=contract))
+    assert totals.replayed.total() + totals.skipped.total() == replay.count(Range(contract_id=contract))
 
 
 # MISMATCHES
