@@ -33,7 +33,7 @@ from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.state.blocks import SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.overrides import OverriddenState
+from web3sim.state.overridden_state import OverriddenState
 from web3sim.state.payer import TREASURY_ADDRESS, Payer, find_payer
 from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mirror.core.processes.typed_json import TypedJson
 from web3sim.engine.interface import AccessList, Address
 from web3sim.state.blocks import BlockSelector
-from web3sim.state.overrides import Override
+from web3sim.state.overridden_state import Override
 
 
 class Call(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from web3sim.calls.json_text import Members, Number, UnreadableJson, Value, as_list
-from web3sim.state.overrides import Override
+from web3sim.state.overridden_state import Override
 
 MEMBER = "state_overrides"
 MAX_OVERRIDES = 100

@@ -34,7 +34,7 @@ from web3sim.past.recorded import Recorded
 from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
 from web3sim.system_contracts.abi import SELECTOR_LENGTH
-from web3sim.system_contracts.signatures import selector_of
+from web3sim.system_contracts.function_signatures import selector_of
 
 # Separated by spaces: those of ERC-20 and its usual extensions; of ERC-721 and ERC-1155; of wrapped hbar,
 # owners, proxies and exchanges.

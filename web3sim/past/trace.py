@@ -16,7 +16,7 @@ from web3sim.calls.messages import CallAnswer, Problem, Trace
 from web3sim.engine import registry
 from web3sim.engine.interface import CallResult, DeadlinePassed, NotSupported, Status
 from web3sim.past import transactions
-from web3sim.past.opcodes import Emit, OpcodeEntries
+from web3sim.past.opcode_entries import Emit, OpcodeEntries
 from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
 from web3sim.state.tables.rows import ADDRESS_LENGTH

@@ -14,7 +14,7 @@ from web3sim.processes.channel import Channel, ConnectionClosed, decoded
 from web3sim.processes.starter import WorkerProcess
 from web3sim.processes.worker import PID
 from web3sim.state.blocks import BlockSelector
-from web3sim.state.overrides import Override
+from web3sim.state.overridden_state import Override
 
 ADDRESS = bytes(range(20))
 OVERRIDE = Override(ADDRESS, 5, b"\x60", 2, {2**255: 2**256 - 1}, is_whole_storage=True)

@@ -16,7 +16,7 @@ from web3sim.engine.interface import Status
 from web3sim.state import cache
 from web3sim.state.blocks import chain_id
 from web3sim.system_contracts.contracts import SERVICES
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 TREASURY, OWNER, SPENDER, COLLECTOR, RENEWER = 1001, 2001, 2002, 2003, 2004
 TOKEN, UNIQUE, SCHEDULE, UNIQUE_SCHEDULE = 3001, 3002, 4001, 4002

@@ -17,9 +17,9 @@ from eth.vm import opcode_values as op
 
 from web3sim.engine.code import jump_destinations
 from web3sim.engine.state import EngineState
-from web3sim.engine.translation.blocks import CodeBlock, block_at
+from web3sim.engine.translation.code_blocks import CodeBlock, block_at
 from web3sim.engine.translation.frame import Frame, execute
-from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.instructions import Instructions
 from web3sim.engine.translation.runtime import NAMES
 from web3sim.engine.translation.source import CodeProfile, trace_source
 

@@ -6,8 +6,8 @@ from eth.vm import opcode_values as op
 from tests.benchmarks.evm_traps import traps
 from tests.web3sim.engine.world import code
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.translation.blocks import block_at
-from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.code_blocks import block_at
+from web3sim.engine.translation.instructions import Instructions
 
 INSTRUCTIONS = Instructions.from_table(EngineComputation.opcodes)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from eth.vm import opcode_values as op
 
 from web3sim.engine.translation.frame import STACK_LIMIT, Frame
-from web3sim.engine.translation.operations import ARITY, Instructions, pushed
+from web3sim.engine.translation.instructions import ARITY, Instructions, pushed
 from web3sim.engine.translation.runtime import NAMES
 from web3sim.engine.translation.source import CONSTANTS
 from web3sim.engine.translation.symbols import PURE, Symbol

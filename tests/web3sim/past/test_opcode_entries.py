@@ -10,7 +10,7 @@ from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import BLOCK, CONTRACT, NOBODY, OTHER, SENDER, World, calling, code, long_zero
 from web3sim.engine.interface import AccountRecord, CallRequest, Status, SystemAnswer
 from web3sim.engine.registry import engine
-from web3sim.past.opcodes import OpcodeEntries, decode_reason
+from web3sim.past.opcode_entries import OpcodeEntries, decode_reason
 
 IDENTITY, TOKEN_SERVICE = long_zero(4), long_zero(0x167)
 SUCCESS_TEXT = bytes.fromhex("08c379a0") + (32).to_bytes(32, "big")

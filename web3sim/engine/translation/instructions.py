@@ -13,7 +13,7 @@ from eth.vm import opcode_values as op
 from eth.vm.logic.invalid import InvalidOpcode
 
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.ledger.operations import LEDGER_OPERATIONS, CheckedCall
+from web3sim.engine.ledger.ledger_operations import LEDGER_OPERATIONS, CheckedCall
 
 # What an operation takes from the stack and leaves there.
 ARITY: dict[int, tuple[int, int]] = {
