@@ -30,10 +30,11 @@ from mirror.core.db.scheduling import slow_slot
 from mirror.core.metrics import files
 from mirror.core.processes import operating_system, process_table, signals
 from mirror.core.rest import users
+from mirror.core.rest.limits import client_limits, clients
+from mirror.core.rest.limits.client_limits import ClientLimits
 from mirror.core.values.human_readable import byte_size
 from mirror.node.postgres import reader_role
 from mirror.web.pages import assets
-from mirror.web.requests import rate_limits
 from mirror.web.requests.bodies import MAX_READERS
 from mirror.web.requests.ready_threads import IDLE_SECONDS
 
@@ -71,13 +72,13 @@ def url() -> str:
 
 def check_settings() -> None:
     """Raise InvalidSetting if a setting that is JSON, or a list of networks, can't be used."""
-    from web3sim.limits import filters
+    from web3sim.api import filters
     from web3sim.state import evm_version
 
     filters.configured()
     evm_version.configured()
     reverse_proxies.check()
-    reverse_proxies.check(rate_limits.EXEMPT)
+    reverse_proxies.check(clients.EXEMPT)
     reverse_proxies.check("metrics.allowed")
     users.configured()
     replicas.configured_servers()
@@ -196,7 +197,7 @@ def serve(listening: socket.socket) -> None:
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
     shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
-    application = partial(_application, shared, rate_limits.create_memory(), most_connections)
+    application = partial(_application, shared, client_limits.configured(), most_connections)
     # The workers are copies of this process, and share what it has loaded.
     multiprocessing.set_start_method("fork", force=True)
     _ = get_resolver().url_patterns, gateway
@@ -205,7 +206,7 @@ def serve(listening: socket.socket) -> None:
 
 
 def _application(
-    shared: Sequence[slow_slot.Files], limits: int | None, most_connections: int
+    shared: Sequence[slow_slot.Files], limits: ClientLimits | None, most_connections: int
 ) -> Callable[..., Any]:
     """Return what granian calls for each request; runs in each of its worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They

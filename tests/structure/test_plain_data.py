@@ -17,7 +17,7 @@ COMPILING = {
     # Functions that write JSON, from the names of columns in the code.
     "mirror/core/rest/answers/records.py": {"exec"},
     # EVM code as Python: names and numbers come from the parsed code, and no text of it.
-    "web3sim/engine/translation/blocks.py": {"exec"},
+    "web3sim/engine/translation/code_blocks.py": {"exec"},
     "web3sim/engine/translation/programs.py": {"exec"},
     "web3sim/engine/translation/runtime.py": {"eval"},
 }

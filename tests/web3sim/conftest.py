@@ -2,9 +2,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from mirror.core.rest.limits import redis_buckets
+from mirror.core.rest.limits.buckets import SharedBuckets
 from tests import cluster
-from web3sim.limits import buckets
-from web3sim.limits.buckets import SharedBuckets
 from web3sim.state import cache
 from web3sim.state.cache import Caches, ExpiringCache
 
@@ -28,7 +28,7 @@ def _stopped() -> float:
 def still(monkeypatch: pytest.MonkeyPatch) -> SharedBuckets:
     """Full buckets for which no time passes; all requests use them."""
     made = SharedBuckets(None, _stopped)
-    monkeypatch.setattr(buckets, "process_buckets", lambda: made)
+    monkeypatch.setattr(redis_buckets, "process_buckets", lambda: made)
     return made
 
 

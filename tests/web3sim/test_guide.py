@@ -7,9 +7,8 @@ from pathlib import Path
 from django.conf import settings
 
 from mirror.core.config.settings import SETTINGS
-from web3sim.limits import filters, throttle
-from web3sim.limits.conditions import FIELDS
-from web3sim.models import ContractCallFilter
+from web3sim.api import filters, throttle
+from web3sim.models import FIELDS, ContractCallFilter
 
 GUIDE = Path(settings.BASE_DIR, "mirror", "docs", "calls.md").read_text()
 

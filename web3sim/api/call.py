@@ -18,16 +18,17 @@ from mirror.core import config, logs
 from mirror.core.metrics import simulation
 from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, to_failure
 from mirror.core.rest.answers.views import PostedBody
+from mirror.core.rest.limits import clients, redis_buckets
+from mirror.core.rest.limits.clients import Client
 from mirror.core.rest.parameters.bodies import read_body
 from mirror.core.rest.parameters.parameter_set import NoParameters
 from mirror.core.values.json_types import Hex, Int64, SchemaMetadata
+from web3sim.api import filters, throttle
 from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful
 from web3sim.calls import access_list
 from web3sim.calls.body import CallBody, InvalidBody, parse
-from web3sim.calls.messages import Answer, Call
+from web3sim.calls.messages import Call, CallAnswer
 from web3sim.calls.overrides import decoded
-from web3sim.limits import buckets, clients, filters, throttle
-from web3sim.limits.clients import Client
 from web3sim.processes import pool
 from web3sim.processes.pool import CallRefused, CallUnavailable
 
@@ -197,9 +198,9 @@ def _filters() -> filters.Filters:
     return filters.Filters()
 
 
-def _answer(body: CallBody, deadline: float, client: Client) -> Answer:
+def _answer(body: CallBody, deadline: float, client: Client) -> CallAnswer:
     """Simulate a call within the limits. Errors: InvalidBody, Throttled, CallUnavailable."""
-    shared = buckets.process_buckets()
+    shared = redis_buckets.process_buckets()
     # A call beyond the gas limit is refused for that, however little gas is left for others.
     gas = body.gas if body.gas <= config.value("web3.evm.maxGasLimit") else 0
     throttle.admit(shared, gas, client)
@@ -207,7 +208,7 @@ def _answer(body: CallBody, deadline: float, client: Client) -> Answer:
     try:
         engine = filters.apply(_filters().current(), body, shared)
         call = _call(body, engine, deadline)
-        answer: Answer = pool.pool().run(call, deadline, client)
+        answer: CallAnswer = pool.pool().run(call, deadline, client)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
         simulation.GAS.add(by=answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -24,15 +24,16 @@ from mirror.core.db.availability import outage
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.metrics import simulation
 from mirror.core.rest.answers.errors import BadRequest, Failure, NotFound, TooManyRequests, Unavailable
+from mirror.core.rest.limits import clients, redis_buckets
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import InvalidValue
 from mirror.core.values import entity_id, transaction_id
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64
 from mirror.core.values.transaction_id import InvalidTransactionId, TransactionId
+from web3sim.api import throttle
 from web3sim.api.view import SimulationView, Unsuccessful
 from web3sim.calls.messages import Trace
-from web3sim.limits import buckets, clients, throttle
 from web3sim.processes import pool
 from web3sim.processes.pool import CallRefused, CallUnavailable
 from web3sim.state.database import DatabaseUnavailable, Reading
@@ -202,7 +203,7 @@ class Opcodes(SimulationView):
         seconds = config.value("web3.opcode.tracer.timeout")
         client = clients.client(self.request.META)
         try:
-            throttle.admit_trace(buckets.process_buckets(), client)
+            throttle.admit_trace(redis_buckets.process_buckets(), client)
             flags = parameters.stack, parameters.memory, parameters.storage
             trace = Trace(find(name), *flags, deadline, seconds)
             answer, chunks = pool.trace_pool().stream(trace, deadline, seconds, client)
@@ -218,7 +219,7 @@ class Opcodes(SimulationView):
             raise Unavailable(outage.SENTENCE) from None
         except CallUnavailable as error:
             if isinstance(error, CallRefused):
-                throttle.withdraw_trace(buckets.process_buckets())
+                throttle.withdraw_trace(redis_buckets.process_buckets())
             raise Unavailable(f"Not simulated: {error}") from None
         if chunks is not None:
             return StreamingHttpResponse(chunks, content_type=self.renderer.media_type)

@@ -16,7 +16,7 @@ from mirror.core.rest.answers.errors import (
 )
 from mirror.core.rest.answers.response import PlainJsonRenderer, render
 from mirror.core.rest.answers.views import SpringReadView
-from web3sim.calls.messages import Answer, Problem
+from web3sim.calls.messages import CallAnswer, Problem
 
 
 # JSON
@@ -57,7 +57,7 @@ def _problems(failure: Failure) -> Iterable[Problem]:
 class Unsuccessful(Failure):
     """A simulation that came to another status than 200."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: CallAnswer) -> None:
         super().__init__()
         self.status = answer.status
         if self.status is HTTPStatus.SERVICE_UNAVAILABLE:

@@ -5,9 +5,9 @@ Addresses and slots are hex, with or without 0x. A rule that several slots of an
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from web3sim.calls.json_text import Members, UnreadableJson, Value
+from web3sim.calls.json_text import Members, UnreadableJson, Value, as_list
 from web3sim.engine.interface import AccessList
 
 MEMBER = "accessList"
@@ -29,7 +29,7 @@ class ListedAddress(NamedTuple):
 
 def read(value: Value) -> tuple[ListedAddress, ...]:
     """Read the list without checking its texts; null is an empty list. Errors: UnreadableJson."""
-    return () if value is None else tuple(_entry(each) for each in _list(value, MEMBER))
+    return () if value is None else tuple(_entry(each) for each in as_list(value, MEMBER))
 
 
 def _entry(value: Value) -> ListedAddress:
@@ -39,16 +39,10 @@ def _entry(value: Value) -> ListedAddress:
     address, slots = members.pop("address", ""), members.pop("storageKeys", None) or []
     if members:
         raise UnreadableJson(f"{MEMBER} has objects with address and storageKeys, not {next(iter(members))}")
-    texts = [address, *_list(slots, "storageKeys")]
+    texts = [address, *as_list(slots, "storageKeys")]
     if not all(isinstance(text, str) for text in texts):
         raise UnreadableJson(f"address and storageKeys of {MEMBER} must be texts")
     return ListedAddress(texts[0], tuple(texts[1:]))
-
-
-def _list(value: Value, name: str) -> list[Any]:
-    if not isinstance(value, list) or isinstance(value, Members):
-        raise UnreadableJson(f"{name} must be a list")
-    return value
 
 
 def violations(entries: Sequence[ListedAddress]) -> Iterator[str]:

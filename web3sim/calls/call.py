@@ -15,7 +15,7 @@ from mirror.core.db.availability import outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.calls.estimate import Search, minimum_gas
 from web3sim.calls.gas_price import prices
-from web3sim.calls.messages import Answer, Call, Problem
+from web3sim.calls.messages import Call, CallAnswer, Problem
 from web3sim.engine import registry
 from web3sim.engine.interface import (
     ZERO_ADDRESS,
@@ -33,7 +33,7 @@ from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.state.blocks import SelectedBlock, UnknownBlock, find_block
 from web3sim.state.database import DatabaseUnavailable, Reading
 from web3sim.state.ledger import LedgerState
-from web3sim.state.overrides import OverriddenState
+from web3sim.state.overridden_state import OverriddenState
 from web3sim.state.payer import TREASURY_ADDRESS, Payer, find_payer
 from web3sim.system_contracts.abi import ERROR_SELECTOR, InvalidArguments, bytes_at
 from web3sim.system_contracts.contracts import NetworkContracts
@@ -97,23 +97,23 @@ def load_engine() -> None:
     registry.engine(config.value("web3.evm.engine"))
 
 
-def answer(call: Call) -> Answer:
+def answer(call: Call) -> CallAnswer:
     """Simulate a call, whatever comes of it. Errors: unexpected ones only."""
     try:
         return _simulate(call)
     except _Rejected as rejected:
-        return Answer(HTTPStatus.BAD_REQUEST, problems=(rejected.problem,))
+        return CallAnswer(HTTPStatus.BAD_REQUEST, problems=(rejected.problem,))
     except UnknownBlock as error:
-        return Answer(HTTPStatus.BAD_REQUEST, problems=(Problem("Bad Request", str(error)),))
+        return CallAnswer(HTTPStatus.BAD_REQUEST, problems=(Problem("Bad Request", str(error)),))
     except NotSupported as error:
-        return Answer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
+        return CallAnswer(HTTPStatus.NOT_IMPLEMENTED, problems=(Problem("Not Implemented", str(error)),))
     except DeadlinePassed:
         return unavailable(TIMEOUT)
     except DATABASE_FAILURES as error:
         return database_unavailable(error)
 
 
-def database_unavailable(error: Exception) -> Answer:
+def database_unavailable(error: Exception) -> CallAnswer:
     """Answer that the database failed or took too long; the next call gets a new connection."""
     if outage.is_outage(error):
         outage.report(error, request=True)
@@ -123,12 +123,12 @@ def database_unavailable(error: Exception) -> Answer:
     return unavailable(outage.SENTENCE)
 
 
-def unavailable(detail: str) -> Answer:
+def unavailable(detail: str) -> CallAnswer:
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer(status, problems=(Problem(status.phrase, detail),))
+    return CallAnswer(status, problems=(Problem(status.phrase, detail),))
 
 
-def _simulate(call: Call) -> Answer:
+def _simulate(call: Call) -> CallAnswer:
     reading = Reading(call.deadline)
     selected = find_block(call.block, reading)
     if len(call.data) > config.value("web3.evm.properties.jumboTransactions.ethereumMaxCallDataSize"):
@@ -139,17 +139,17 @@ def _simulate(call: Call) -> Answer:
     used = simulation.used(first, call.gas)
     succeeded = first.status is Status.SUCCESS
     if oversize := _oversize_problem(first.output) if not (succeeded and call.estimate) else None:
-        return Answer(HTTPStatus.BAD_REQUEST, problems=(oversize,), used=used)
+        return CallAnswer(HTTPStatus.BAD_REQUEST, problems=(oversize,), used=used)
     if not succeeded:
-        return Answer(HTTPStatus.BAD_REQUEST, problems=_failure(first), used=used)
+        return CallAnswer(HTTPStatus.BAD_REQUEST, problems=_failure(first), used=used)
     if not call.estimate:
-        return Answer(HTTPStatus.OK, first.output, used=used)
+        return CallAnswer(HTTPStatus.OK, first.output, used=used)
     search = Search(
         config.value("web3.evm.estimateGasIterationThresholdPercent"),
         config.value("web3.evm.maxGasEstimateRetriesCount"),
     )
     min_gas = minimum_gas(used, call.gas, search, simulation.suffices)
-    return Answer(HTTPStatus.OK, min_gas.to_bytes(_ESTIMATE_BYTES, "big"), used=used)
+    return CallAnswer(HTTPStatus.OK, min_gas.to_bytes(_ESTIMATE_BYTES, "big"), used=used)
 
 
 class _Simulation:

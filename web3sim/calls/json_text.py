@@ -62,6 +62,13 @@ def read_object(body: bytes, max_bytes: int, long_lists: LongLists) -> Members:
     return Members((name, _text(value) if isinstance(value, str) else value) for name, value in document)
 
 
+def as_list(value: Value, name: str) -> list[Any]:
+    """Errors: UnreadableJson."""
+    if not isinstance(value, list) or isinstance(value, Members):
+        raise UnreadableJson(f"{name} must be a list")
+    return value
+
+
 def _members(pairs: list[tuple[str, Any]]) -> Members:
     if any(len(name) > _MAX_NAME_LENGTH for name, _ in pairs):
         raise UnreadableJson(f"A name is longer than {_MAX_NAME_LENGTH} characters")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mirror.core.processes.typed_json import TypedJson
 from web3sim.engine.interface import AccessList, Address
 from web3sim.state.blocks import BlockSelector
-from web3sim.state.overrides import Override
+from web3sim.state.overridden_state import Override
 
 
 class Call(NamedTuple):
@@ -32,7 +32,7 @@ class Problem(NamedTuple):
     data: str = ""
 
 
-class Answer(NamedTuple):
+class CallAnswer(NamedTuple):
     """The answer to a client: `result`, or for any other status than 200 the problems.
 
     `used` is the gas of the first run; None when there was none.
@@ -66,6 +66,6 @@ class Trace(NamedTuple):
 #: A request, and the id of the client's request.
 REQUEST = TypedJson(tuple[Call | Trace, str | None])
 #: The answer, whose result follows, or None if chunks follow; and whether it is the last.
-ANSWER = TypedJson(tuple[Answer | None, bool])
+ANSWER = TypedJson(tuple[CallAnswer | None, bool])
 #: The end of chunks: whether they are complete, and whether they were the last answer.
 END = TypedJson(tuple[bool, bool])

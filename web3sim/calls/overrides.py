@@ -5,10 +5,10 @@ Numbers are hex, with or without 0x. A rule that several slots of a list break i
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from web3sim.calls.json_text import Members, Number, UnreadableJson, Value
-from web3sim.state.overrides import Override
+from web3sim.calls.json_text import Members, Number, UnreadableJson, Value, as_list
+from web3sim.state.overridden_state import Override
 
 MEMBER = "state_overrides"
 MAX_OVERRIDES = 100
@@ -41,7 +41,7 @@ class OverrideText(NamedTuple):
 
 def read(value: Value) -> tuple[OverrideText, ...]:
     """Read the list without checking its texts; null is an empty list. Errors: UnreadableJson."""
-    return () if value is None else tuple(_override(each) for each in _list(value, MEMBER))
+    return () if value is None else tuple(_override(each) for each in as_list(value, MEMBER))
 
 
 def _override(value: Value) -> OverrideText:
@@ -49,7 +49,7 @@ def _override(value: Value) -> OverrideText:
     for name, member in _members(value, MEMBER):
         if name in ("state", "state_diff"):
             fields[name] = (
-                None if member is None else tuple(_slot(each, name) for each in _list(member, name))
+                None if member is None else tuple(_slot(each, name) for each in as_list(member, name))
             )
         elif name in OverrideText._fields:
             fields[name] = _text(member, name)
@@ -59,12 +59,6 @@ def _override(value: Value) -> OverrideText:
 def _slot(value: Value, name: str) -> tuple[str | None, str | None]:
     fields = dict(_members(value, name))
     return _text(fields.get("key"), "key"), _text(fields.get("value"), "value")
-
-
-def _list(value: Value, name: str) -> list[Any]:
-    if not isinstance(value, list) or isinstance(value, Members):
-        raise UnreadableJson(f"{name} must be a list")
-    return value
 
 
 def _members(value: Value, name: str) -> Members:

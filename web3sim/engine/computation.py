@@ -29,7 +29,7 @@ from mirror.core.values.hashes import keccak256
 from web3sim.engine import interface
 from web3sim.engine.code import Code
 from web3sim.engine.halts import ExceptionalHalt, get_halt
-from web3sim.engine.precompiles.cancun import PRECOMPILES
+from web3sim.engine.precompiles import PRECOMPILES
 from web3sim.engine.state import EngineState
 from web3sim.engine.tracing import Sampler, run_traced
 

@@ -28,8 +28,8 @@ from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.intrinsic_gas import floor_gas, intrinsic_gas
 from web3sim.engine.ledger.older_versions import older_computation
 from web3sim.engine.ledger.prague import VERSIONS, prague
-from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.state import EngineState
+from web3sim.engine.unchecked_message import UncheckedMessage
 from web3sim.engine.versions import V050, V070, EvmVersion
 
 # EIP-3529: at most this part of the gas is refunded.

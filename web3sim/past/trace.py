@@ -12,11 +12,11 @@ import orjson
 from mirror.core import config
 from mirror.core.values import entity_id
 from web3sim.calls.call import DATABASE_FAILURES, TIMEOUT, database_unavailable, unavailable
-from web3sim.calls.messages import Answer, Problem, Trace
+from web3sim.calls.messages import CallAnswer, Problem, Trace
 from web3sim.engine import registry
 from web3sim.engine.interface import CallResult, DeadlinePassed, NotSupported, Status
 from web3sim.past import transactions
-from web3sim.past.opcodes import Emit, OpcodeEntries
+from web3sim.past.opcode_entries import Emit, OpcodeEntries
 from web3sim.past.transactions import BlockMissing, CodeMissing, PastTransaction, Rerun
 from web3sim.state.database import Reading
 from web3sim.state.tables.rows import ADDRESS_LENGTH
@@ -35,8 +35,8 @@ def load_engine() -> None:
     registry.engine(_TRACING)
 
 
-def answer(trace: Trace, emit: Emit) -> Answer:
-    """Pass the JSON to `emit` chunk by chunk, unless the trace fails. The Answer itself has no result.
+def answer(trace: Trace, emit: Emit) -> CallAnswer:
+    """Pass the JSON to `emit` chunk by chunk, unless the trace fails. The answer itself has no result.
 
     Errors: unexpected ones; after the first chunk also DeadlinePassed.
     """
@@ -47,7 +47,7 @@ def answer(trace: Trace, emit: Emit) -> Answer:
             return _failed(HTTPStatus.NOT_FOUND, f"Contract result not found: {trace.consensus_timestamp}")
         if not past.ran:
             emit(_head(_NO_ADDRESS, None, failed=True, gas=0) + b',"opcodes":[],"return_value":"0x"}')
-            return Answer(HTTPStatus.OK)
+            return CallAnswer(HTTPStatus.OK)
         rerun = transactions.rerun(past, reading, trace.deadline)
         # Run without tracing first: that takes a fraction of the time, gives the first members of the answer,
         # and reads all of the state.
@@ -65,11 +65,11 @@ def answer(trace: Trace, emit: Emit) -> Answer:
     except DATABASE_FAILURES as error:
         return database_unavailable(error)
     _emit_all(trace, rerun, reasons, _outcome(past, rerun, result), result, emit)
-    return Answer(HTTPStatus.OK)
+    return CallAnswer(HTTPStatus.OK)
 
 
-def _failed(status: HTTPStatus, detail: str = "") -> Answer:
-    return Answer(status, problems=(Problem(status.phrase, detail),))
+def _failed(status: HTTPStatus, detail: str = "") -> CallAnswer:
+    return CallAnswer(status, problems=(Problem(status.phrase, detail),))
 
 
 def _reasons(consensus_timestamp: int, reading: Reading) -> Reasons:

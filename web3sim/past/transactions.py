@@ -5,22 +5,19 @@ before the transaction (web3sim.state), and contains the changes by earlier tran
 are tinybars.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ledger.queries import files
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.reading.sql import Row, Values
-from mirror.core.values import entity_id
-from mirror.core.values.ethereum import created_address
+from mirror.core.db.reading.sql import Values
+from mirror.core.values import entity_id, ethereum
+from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, InvalidEthereumData, created_address
 from mirror.core.values.hapi.result_codes import NAMES, SUCCESS, WRONG_NONCE
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from web3sim.calls.gas_price import prices_at
 from web3sim.engine.interface import AccountRecord, Address, BlockEnvironment, CallRequest, StateReader
-from web3sim.past.wrapped import Wrapped, from_row
 from web3sim.state import blocks
 from web3sim.state.blocks import SelectedBlock
 from web3sim.state.database import Reading
@@ -28,30 +25,52 @@ from web3sim.state.ledger import LedgerState
 from web3sim.state.tables.rows import ADDRESS_LENGTH
 from web3sim.system_contracts.contracts import NetworkContracts
 
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """An Ethereum transaction. `value` is in tinybars, None if it is unknown."""
+
+    gas_limit: int
+    to_address: Address | None
+    call_data: bytes | None
+    call_data_id: int | None
+    value: int | None
+    nonce: int
+
+
+def from_row(columns: Sequence[Any]) -> Wrapped:
+    """Return the transaction in a row, decoded from `data`; from the other columns if that is invalid."""
+    data, gas_limit, to_address, call_data, call_data_id, value, in_weibars, nonce = columns
+    try:
+        decoded = ethereum.decode(data)
+    except InvalidEthereumData:
+        unit = WEIBARS_PER_TINYBAR if in_weibars else 1
+        amount = int.from_bytes(value, "big") // unit if value else None
+        return Wrapped(gas_limit, to_address, call_data, call_data_id, amount, nonce)
+    return Wrapped(
+        decoded.gas_limit,
+        decoded.to_address,
+        decoded.call_data or call_data,
+        call_data_id,
+        decoded.value // WEIBARS_PER_TINYBAR,
+        decoded.nonce,
+    )
+
+
 _CREATION = NUMBERS["CONTRACTCREATEINSTANCE"]
 _CREATING_TYPES = [NUMBERS["TOKENCREATION"], NUMBERS["SCHEDULECREATE"]]
 _INVALID_SIGNATURE = "INVALID_SIGNATURE"
 
+# A result and its transaction are read apart: in distributed tables one is on the machine of its contract,
+# the other on the machine of its payer.
 _COLUMNS = """
     r.consensus_timestamp, r.payer_account_id, r.contract_id, r.sender_id, r.function_parameters, r.gas_limit,
     r.amount, r.transaction_result, r.transaction_nonce, r.created_contract_ids, r.function_result,
-    r.call_result, r.error_message, r.gas_used, r.gas_consumed, r.failed_initcode, t.type, c.initcode,
-    c.file_id, e.data, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.in_weibars, e.nonce
+    r.call_result, r.error_message, r.gas_used, r.gas_consumed, r.failed_initcode, c.initcode, c.file_id
 """
-# Indexes: the primary keys (consensus_timestamp), (id), (consensus_timestamp, payer_account_id).
-_TABLES = """
-    contract_result r
-    left join transaction t
-        on t.consensus_timestamp = r.consensus_timestamp and t.payer_account_id = r.payer_account_id
-    left join contract c on c.id = r.contract_id
-    left join ethereum_transaction e
-        on e.consensus_timestamp = r.consensus_timestamp and e.payer_account_id = r.payer_account_id
-"""
-# In distributed tables a result is on the machine of its contract, its transaction on that of its payer.
-_RESULT_TABLES = "contract_result r left join contract c on c.id = r.contract_id"
-_OF_PAYER = re.compile(r"\b[te]\.\w+")
-_RESULT_COLUMNS = _OF_PAYER.sub("null", _COLUMNS)
-_PAYER_COLUMNS = ", ".join(_OF_PAYER.findall(_COLUMNS))
+_ETHEREUM_COLUMNS = (
+    "e.data, e.gas_limit, e.to_address, e.call_data, e.call_data_id, e.value, e.in_weibars, e.nonce"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +95,9 @@ class PastTransaction:
     gas_used: int | None
     gas_consumed: int | None
     failed_initcode: bytes | None
-    type: int | None
     initcode: bytes | None
     file_id: int | None
+    type: int | None = None
     ethereum: Wrapped | None = None
 
     @property
@@ -118,8 +137,7 @@ def transactions_between(
     first: int, last: int, contract_id: int | None, limit: int, reading: Reading
 ) -> list[PastTransaction]:
     """The first so many of a range of times (ns, both inclusive), in order; of one contract if given."""
-    # Indexes: as of `_TABLES`; of a contract contract_result__id_timestamp (contract_id,
-    # consensus_timestamp).
+    # Index: the primary key; of a contract contract_result__id_timestamp (contract_id, consensus_timestamp).
     of_contract = "" if contract_id is None else "and r.contract_id = %(contract)s"
     return _read(
         reading,
@@ -132,41 +150,29 @@ def transactions_between(
 
 
 def _read(reading: Reading, condition: str, values: Values) -> list[PastTransaction]:
-    if not is_distributed():
-        rows = reading.fetch(f"select {_COLUMNS} from {_TABLES} {condition}", values)
-        return [_from_row(row) for row in rows]
-    rows = reading.fetch(f"select {_RESULT_COLUMNS} from {_RESULT_TABLES} {condition}", values)
-    if not rows:
+    # Indexes: the primary keys, which begin with the time, and (id).
+    rows = reading.fetch(
+        f"select {_COLUMNS} from contract_result r left join contract c on c.id = r.contract_id {condition}",
+        values,
+    )
+    results = [PastTransaction(*row) for row in rows]
+    if not results:
         return []
-    results = [_from_row(row) for row in rows]
-    # Indexes: the primary keys, which begin with the time.
     payer_rows = reading.fetch(
         f"""
-        select t.consensus_timestamp, {_PAYER_COLUMNS}
+        select t.consensus_timestamp, t.type, {_ETHEREUM_COLUMNS}
         from transaction t left join ethereum_transaction e
             on e.consensus_timestamp = t.consensus_timestamp and e.payer_account_id = t.payer_account_id
         where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
         """,
         ([past.consensus_timestamp for past in results], sorted({past.payer_account_id for past in results})),
     )
-    by_timestamp = {time: (number, _ethereum(wrapped)) for time, number, *wrapped in payer_rows}
-    return [
-        replace(past, type=number, ethereum=ethereum)
-        for past in results
-        for number, ethereum in [by_timestamp.get(past.consensus_timestamp, (None, None))]
-    ]
-
-
-_WRAPPED = 8
-
-
-def _from_row(row: Row) -> PastTransaction:
-    return replace(PastTransaction(*row[:-_WRAPPED]), ethereum=_ethereum(row[-_WRAPPED:]))
-
-
-def _ethereum(wrapped: Sequence[Any]) -> Wrapped | None:
-    # The bytes are null only where there is no row.
-    return None if wrapped[0] is None else from_row(wrapped)
+    # The bytes of an Ethereum transaction are null only where there is no row.
+    by_timestamp = {
+        time: {"type": number, "ethereum": None if data is None else from_row((data, *others))}
+        for time, number, data, *others in payer_rows
+    }
+    return [replace(past, **by_timestamp.get(past.consensus_timestamp, {})) for past in results]
 
 
 # RUNNING

@@ -5,24 +5,23 @@ deadline is killed shortly after, and one that ends is replaced at once. Long ca
 so that other requests are as fast as without them.
 """
 
-import selectors
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
 
 from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
+from mirror.core.rest.limits.clients import UNKNOWN, Client
 from web3sim.calls import messages
-from web3sim.limits.clients import UNKNOWN, Client
 from web3sim.processes.queue import Queue, WaitingCall
 from web3sim.processes.starter import CHECK_SECONDS, CallRefused, CallUnavailable, Starter, WorkerProcess
 
-__all__ = ["CallRefused", "CallUnavailable", "Chunks", "Pool", "pool", "stop", "trace_pool"]
+__all__ = ["CallRefused", "CallUnavailable", "Pool", "pool", "stop", "trace_pool"]
 
 log = logs.logger("mirror.web3")
 
@@ -48,7 +47,7 @@ class Pool:
         self._busy: dict[WorkerProcess, Client] = {}
         # Why the last one could not be started.
         self._failure = ""
-        self._closed = threading.Event()
+        self._closed, self._lost = threading.Event(), threading.Event()
         self._without_lease = threading.BoundedSemaphore(_MAX_WITHOUT_LEASE)
         self._waiting = Queue(size, max_queue, self._busy)
         # The first process ends with the thread that has started it.
@@ -60,26 +59,42 @@ class Pool:
 
         Errors: CallUnavailable.
         """
-        with self._lease_released(), self._timed():
-            worker, answer, is_last = self._send(request, deadline, client)
-            # Before this thread waits for its lease, whose holder may wait for a process.
-            self.release(worker, usable=not is_last)
-        return answer
+        return self.stream(request, deadline, 0.0, client)[0]
 
     def stream(
         self, request: Any, deadline: float, seconds: float, client: Client = UNKNOWN
-    ) -> "tuple[Any, Chunks | None]":
+    ) -> tuple[Any, Generator[bytes] | None]:
         """Return the answer, or if it is long its chunks, which may take `seconds`.
 
         The chunks must be read to their end, or closed. Errors: CallUnavailable.
         """
         with self._lease_released(), self._timed():
             worker, answer, is_last = self._send(request, deadline, client)
+            # Before this thread waits for its lease, whose holder may wait for a process.
             if answer is not None:
                 self.release(worker, usable=not is_last)
-        if answer is None:
-            return None, Chunks(self, worker, time.monotonic() + seconds)
-        return answer, None
+        if answer is not None:
+            return answer, None
+        chunks = self._chunks(worker, time.monotonic() + seconds)
+        # From here on its `close` releases the process.
+        next(chunks)
+        return None, chunks
+
+    def _chunks(self, worker: WorkerProcess, deadline: float) -> Generator[bytes]:
+        """Yield nothing, then the chunks of a long answer. Errors: CallUnavailable, ServerUnresponsive."""
+        usable = False
+        try:
+            yield b""
+            while chunk := worker.chunk(deadline):
+                yield chunk
+            is_complete, is_last = worker.end_of_chunks(deadline)
+            usable = not is_last
+            if not is_complete:
+                raise CallUnavailable("took too long")
+        except OSError as error:
+            raise _worker_lost(worker, error) from error
+        finally:
+            self.release(worker, usable=usable)
 
     @contextmanager
     def _lease_released(self) -> Iterator[None]:
@@ -128,37 +143,29 @@ class Pool:
 
     def _fill(self) -> None:
         """Start processes until there are enough, and another for each that ends, until this is closed."""
-        with selectors.DefaultSelector() as alive:
-            while not self._closed.is_set():
-                if len(alive.get_map()) < self._size:
-                    self._start(alive)
-                    continue
-                for key, _ in alive.select():
-                    alive.unregister(key.fileobj)
-                    key.data.end.close()
-                    with self._lock:
-                        # The thread of a busy one releases it.
-                        if key.data in self._idle:
-                            self._idle.remove(key.data)
-                            key.data.close()
-            for key in alive.get_map().values():
-                key.data.end.close()
-
-    def _start(self, alive: selectors.BaseSelector) -> None:
-        try:
-            worker = self._starter.worker(self._closed)
-        except CallUnavailable as error:
-            self._failure = str(error)
-            self._closed.wait(_RETRY_SECONDS)
-            return
-        alive.register(worker.end, selectors.EVENT_READ, worker)
-        with self._lock:
-            self._failure = ""
-            self._idle.append(worker)
-            self._wake_next()
+        while not self._closed.is_set():
+            self._lost.clear()
+            with self._lock:
+                for worker in [worker for worker in self._idle if worker.has_ended()]:
+                    self._idle.remove(worker)
+                    worker.close()
+                missing = self._size - len(self._idle) - len(self._busy)
+            if not missing:
+                self._lost.wait(CHECK_SECONDS)
+                continue
+            try:
+                worker, self._failure = self._starter.worker(self._closed), ""
+            except CallUnavailable as error:
+                self._failure = str(error)
+                self._closed.wait(_RETRY_SECONDS)
+                continue
+            with self._lock:
+                self._idle.append(worker)
+                self._wake_next()
 
     def close(self) -> None:
         self._closed.set()
+        self._lost.set()
         # It ends the others with it; the threads of busy ones release them.
         self._starter.close()
         self._supervisor.join()
@@ -177,48 +184,38 @@ class Pool:
         simulation.WAITING.read_from(lambda: len(self._waiting), self._name)
 
     def _acquire(self, deadline: float, client: Client) -> tuple[WorkerProcess, float]:
-        """Return a process, and for how many seconds of the wait one was starting, which do not count."""
+        """Return a process, and for how many seconds of the wait one was starting, which do not count.
+
+        Errors: CallRefused, ServerUnresponsive.
+        """
         with self._lock:
-            delay = self._wait(deadline, client)
-            worker = self._idle.pop()
-            worker.begin()
-            self._busy[worker] = client
-            self._wake_next()
+            call, delay, worker = WaitingCall(client, self._lock), 0.0, None
+            self._waiting.add(call)
+            try:
+                while not self._idle or self._waiting.next() is not call:
+                    started_at = time.monotonic()
+                    is_starting = len(self._idle) + len(self._busy) < self._size
+                    self._check(call, deadline + delay)
+                    call.ready.wait(min(deadline + delay - started_at, CHECK_SECONDS))
+                    if is_starting:
+                        delay += time.monotonic() - started_at
+                worker = self._idle.pop()
+                worker.begin()
+                self._busy[worker] = client
+            finally:
+                self._waiting.remove(call, is_served=worker is not None)
+                self._wake_next()
         return worker, delay
 
-    def _wake_next(self) -> None:
-        if self._idle and (call := self._waiting.next()):
-            call.ready.notify()
-
-    def _wait(self, deadline: float, client: Client) -> float:
-        """Wait for a process; return `_acquire`'s seconds. Errors: CallRefused, ServerUnresponsive."""
-        call = WaitingCall(client, self._lock)
-        self._waiting.add(call)
-        delay, is_served = 0.0, False
-        try:
-            while not self._idle or self._waiting.next() is not call:
-                started_at = time.monotonic()
-                is_starting = len(self._idle) + len(self._busy) < self._size
-                call.ready.wait(self._wait_seconds(call, deadline + delay))
-                if is_starting:
-                    delay += time.monotonic() - started_at
-            is_served = True
-        finally:
-            self._waiting.remove(call, is_served=is_served)
-            if not is_served:
-                self._wake_next()
-        return delay
-
-    def _wait_seconds(self, call: WaitingCall, deadline: float) -> float:
-        """Return the seconds until the next check. Errors: CallRefused, ServerUnresponsive."""
+    def _check(self, call: WaitingCall, deadline: float) -> None:
+        """End a process for a call that waits, or its wait. Errors: CallRefused, ServerUnresponsive."""
         if not sql.reads_replicas():
             unresponsive.check()
         if self._closed.is_set():
             raise CallRefused("the node stops")
         if self._failure and not (self._idle or self._busy):
             raise CallRefused(self._failure)
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
+        if time.monotonic() >= deadline:
             raise CallRefused("no process was free in time")
         if surplus := self._waiting.surplus(call):
             surplus.is_surplus = True
@@ -226,16 +223,22 @@ class Pool:
         # Most of them would not be served in time.
         elif self._waiting.is_beyond(call):
             raise CallRefused("all processes are busy with long calls")
-        return min(remaining, CHECK_SECONDS)
+
+    def _wake_next(self) -> None:
+        if self._idle and (call := self._waiting.next()):
+            call.ready.notify()
 
     def release(self, worker: WorkerProcess, *, usable: bool) -> None:
         """Return a process to the pool, or end it."""
+        usable = usable and not worker.is_slowed
         if not usable:
             worker.close()
         with self._lock:
             self._busy.pop(worker, None)
             if usable:
                 self._idle.append(worker)
+            else:
+                self._lost.set()
             self._wake_next()
 
 
@@ -247,45 +250,6 @@ def _worker_lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
     simulation.LOST.add(reason)
     log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=reason)
     return CallUnavailable(f"its process {reason}")
-
-
-class Chunks:
-    """The chunks of a long answer. Errors while they are read: CallUnavailable, ServerUnresponsive."""
-
-    def __init__(self, pool: Pool, worker: WorkerProcess, deadline: float) -> None:
-        self._pool, self._deadline = pool, deadline
-        self._worker: WorkerProcess | None = worker
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        if self._worker is None:
-            raise StopIteration
-        try:
-            if chunk := self._worker.chunk(self._deadline):
-                return chunk
-            complete, is_last = self._worker.end_of_chunks(self._deadline)
-        except unresponsive.ServerUnresponsive:
-            self.close()
-            raise
-        except OSError as error:
-            lost = _worker_lost(self._worker, error)
-            self.close()
-            raise lost from error
-        self._end(usable=not is_last)
-        if not complete:
-            raise CallUnavailable("took too long")
-        raise StopIteration
-
-    def close(self) -> None:
-        """End the process: the reader has gone."""
-        self._end(usable=False)
-
-    def _end(self, *, usable: bool) -> None:
-        if self._worker is not None:
-            worker, self._worker = self._worker, None
-            self._pool.release(worker, usable=usable)
 
 
 _pools: dict[str, Pool] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from cachetools import TTLCache
 
-from web3sim.limits.clients import Client
+from mirror.core.rest.limits.clients import Client
 from web3sim.processes.starter import WorkerProcess
 
 _RECENT_SECONDS, _MAX_RECENT = 60.0, 1000

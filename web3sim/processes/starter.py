@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import socket
 import struct
 import subprocess
@@ -23,8 +22,8 @@ from mirror.core.processes import exits
 from mirror.core.processes.backoff import Backoff
 from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
 from web3sim.calls import messages
-from web3sim.processes import channel
-from web3sim.processes.channel import Inbox, decoded, receive
+from web3sim.processes.channel import Channel, decoded
+from web3sim.processes.worker import ENDED_ON_PURPOSE, PID, START
 
 log = logs.logger("mirror.web3")
 
@@ -38,8 +37,6 @@ _NICENESS_OF_LONG, _MAX_NICENESS = 10, 19
 # How long after its deadline a call may still answer.
 _GRACE_SECONDS = 1.0
 _END_SECONDS = 1.0
-#: What ends a worker on purpose, whatever it does; any other signal is a death.
-ENDED_ON_PURPOSE = signal.SIGTERM
 # How long a process may take to start.
 _START_SECONDS = 60.0
 
@@ -53,29 +50,25 @@ class CallRefused(CallUnavailable):
 
 
 class WorkerProcess:
-    """One process, as its web server process sees it; the other side of `end` is closed when it ends."""
+    """One process, as its web server process sees it."""
 
-    def __init__(self, connection: socket.socket, end: socket.socket, pid: int) -> None:
-        self._connection, self.pid = connection, pid
-        self._inbox = Inbox(connection)
+    def __init__(self, connection: socket.socket, pid: int) -> None:
+        self._channel, self.pid = Channel(connection), pid
         # The kernel's timeout; Python's own takes three system calls for each receive.
         connection.settimeout(None)
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             connection.setsockopt(socket.SOL_SOCKET, option, _TIMEOUT)
         # Refers to this process also after its end, when another may have its pid.
         self._process = psutil.Process(pid)
-        #: Is readable once the process has ended; its reader closes it.
-        self.end = end
         #: When its call has begun.
         self.began = self._cpu_at_start = 0.0
         #: Whether its call was ended because another client waits.
         self.is_surplus = False
-        # Whether its call runs at a lower priority.
-        self._is_slowed = False
+        #: Whether it runs at a lower priority, which can't be raised again.
+        self.is_slowed = False
 
     def begin(self) -> None:
         """A call begins now."""
-        self._is_slowed = self.is_surplus = False
         self.began, self._cpu_at_start = time.monotonic(), processor_seconds(self.pid) or 0.0
 
     @property
@@ -84,8 +77,18 @@ class WorkerProcess:
         processor = (processor_seconds(self.pid) or 0.0) - self._cpu_at_start
         return processor > _LONG_CPU_SECONDS or time.monotonic() - self.began > _LONG_SECONDS
 
+    def has_ended(self) -> bool:
+        """Return whether a process without a call has closed its connection."""
+        try:
+            return bool(self._channel.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"")
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def send(self, message: bytes) -> None:
-        channel.send(self._connection, message)
+        """Errors: OSError."""
+        self._channel.send(message)
 
     def answer(self, deadline: float) -> Any:
         """Errors: OSError, TimeoutError of them; ServerUnresponsive."""
@@ -99,22 +102,19 @@ class WorkerProcess:
 
     def chunk(self, deadline: float) -> bytes:
         """Errors: as `answer`; TimeoutError also for a chunk that is there, but read too late."""
-        if time.monotonic() >= deadline + _GRACE_SECONDS:
-            raise TimeoutError
-        while True:
+        while time.monotonic() < deadline + _GRACE_SECONDS:
             try:
-                return self._inbox.receive()
+                return self._channel.receive()
             except BlockingIOError:
-                if time.monotonic() >= deadline + _GRACE_SECONDS:
-                    raise TimeoutError from None
                 if not sql.reads_replicas():
                     unresponsive.check()
-                if self.is_long and not self._is_slowed:
+                if self.is_long and not self.is_slowed:
                     self._slow_down()
+        raise TimeoutError
 
     def _slow_down(self) -> None:
-        """Lower the priority of the thread that answers: of all but the first, which only starts others."""
-        self._is_slowed = True
+        """Lower the priority of the thread that answers: of all but the first, which waits for it."""
+        self.is_slowed = True
         with suppress(OSError):
             # The whole node may run at a lower priority already.
             niceness = min(os.getpriority(os.PRIO_PROCESS, self.pid) + _NICENESS_OF_LONG, _MAX_NICENESS)
@@ -130,7 +130,7 @@ class WorkerProcess:
     def close(self) -> None:
         """End the process and its connection; no thread may be waiting for its answer."""
         self.kill()
-        self._connection.close()
+        self._channel.connection.close()
 
 
 class Starter:
@@ -151,79 +151,57 @@ class Starter:
         """A new process that is ready. Errors: CallUnavailable, also once `stopping` is set."""
         with self._lock:
             try:
-                return self._worker(stopping)
+                if self._process is None or self._process.poll() is not None:
+                    self._restart(stopping)
+                assert self._control
+                return _forked(self._control)
             except (OSError, psutil.Error) as error:
-                # Unless it was closed in the meantime.
-                if self._control is not None:
-                    self._record_death()
-                    self.close()
-                if not stopping.is_set():
-                    log.error("worker_not_started", reason=str(error))
+                if stopping.is_set():
+                    raise CallUnavailable("the node stops") from error
+                log.error("worker_not_started", reason=str(error))
+                # Its death is recorded with the next start.
+                self._end()
                 raise CallUnavailable("no process could be started") from error
 
-    def _worker(self, stopping: threading.Event) -> WorkerProcess:
-        """Errors: as `_send_sockets`; psutil's, if it has ended."""
-        (ours, theirs), (end, held) = socket.socketpair(), socket.socketpair()
-        try:
-            with theirs, held:
-                self._send_sockets([theirs.fileno(), held.fileno()], stopping)
-            ours.settimeout(_START_SECONDS)
-            return WorkerProcess(ours, end, decoded(channel.PID, receive(ours)))
-        except BaseException:
-            ours.close()
-            end.close()
-            raise
-
-    def _send_sockets(self, descriptors: list[int], stopping: threading.Event) -> None:
-        """Errors: OSError; CallUnavailable while nothing may be started."""
-        if self._control is not None:
-            try:
-                socket.send_fds(self._control, [b"\0"], descriptors)
-                return
-            except OSError:
-                if not stopping.is_set():
-                    self._record_death()
-                self.close()
+    def _restart(self, stopping: threading.Event) -> None:
+        """Start the process. Errors: OSError; CallUnavailable while it may not be started."""
+        if self._process is not None and not stopping.is_set():
+            reason = exits.reason(self._process.poll())
+            pause = self._pauses.after(time.monotonic() - self._began)
+            self._next_start = time.monotonic() + pause
+            exits.record(f"simulation starter (process {self._process.pid})", reason, pause)
+            self.close()
         if time.monotonic() < self._next_start:
             raise CallUnavailable("the process that starts others died, and is started again in a while")
-        control = self._control = self._start()
-        # `close` does not end what was started after it.
-        if stopping.is_set():
-            self.close()
-            raise CallUnavailable("the node stops")
-        socket.send_fds(control, [b"\0"], descriptors)
-
-    def _record_death(self) -> None:
-        """Log why the process died, and set when it may be started again."""
-        if self._process is None:
-            return
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
-        reason, pause = exits.reason(self._process.poll()), self._pauses.after(time.monotonic() - self._began)
-        self._next_start = time.monotonic() + pause
-        exits.record(f"simulation starter (process {self._process.pid})", reason, pause)
-
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
+        database = json.dumps(dict(connections.settings[DEFAULT_DB_ALIAS]))
+        self._control, theirs = socket.socketpair()
         # A stopped process reads nothing.
-        ours.settimeout(_START_SECONDS)
+        self._control.settimeout(_START_SECONDS)
         self._began = time.monotonic()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "web3sim.processes.worker", str(theirs.fileno())],
                 cwd=settings.BASE_DIR,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
             )
-        database = dict(connections.settings[DEFAULT_DB_ALIAS])
-        channel.send(ours, channel.START.encode((config.values(), json.dumps(database))))
-        return ours
+        # `close` does not end what was started after it.
+        if stopping.is_set():
+            self.close()
+            raise CallUnavailable("the node stops")
+        assert self._process.stdin
+        with self._process.stdin as stdin:
+            stdin.write(START.encode((config.values(), database)))
 
     def close(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        process, self._process = self._process, None
+        """End the process, and with it the others."""
+        self._end()
+        self._process = None
+
+    def _end(self) -> None:
+        control, process = self._control, self._process
+        if control is not None:
+            control.close()
         if process is not None:
             process.terminate()
             try:
@@ -232,3 +210,16 @@ class Starter:
                 # A stopped process takes no other signal.
                 process.kill()
                 process.wait()
+
+
+def _forked(control: socket.socket) -> WorkerProcess:
+    """Errors: OSError; psutil's, if it has ended."""
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs:
+            socket.send_fds(control, [b"\0"], [theirs.fileno()])
+        ours.settimeout(_START_SECONDS)
+        return WorkerProcess(ours, decoded(PID, Channel(ours).receive()))
+    except BaseException:
+        ours.close()
+        raise

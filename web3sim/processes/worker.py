@@ -1,36 +1,48 @@
 """The processes that run contract calls: a starter that has loaded everything, and the workers it forks.
 
-Started by `web3sim.processes.starter` as `python -m web3sim.processes.worker <descriptor of a socket>`. The
-starter receives two sockets for each worker on that one, and forks the worker, which is ready within
-milliseconds. A worker reads one call after the other from the first socket and writes an answer to each; it
-only holds the second, whose other side can be read once the worker has ended. A long answer is announced by a
-message, then its chunks follow, ended by an empty one and a message: whether they are complete, and whether
-there will be other answers. No process outlives the one that started it.
+Started by `web3sim.processes.starter` as `python -m web3sim.processes.worker <descriptor of a socket>`, with
+the settings and the database on standard input. Each socket that the starter receives becomes a worker's,
+which is ready within milliseconds. A worker reads one call after the other and writes an answer to each. A
+long answer is announced by a message, then its chunks follow, ended by an empty one and a message: whether
+they are complete, and whether there will be other answers. No process outlives the one that started it.
 """
 
 import gc
 import json
 import os
 import resource
-import select
 import signal
 import socket
 import sys
 import threading
 import time
 from contextlib import suppress
+from fractions import Fraction
 from http import HTTPStatus
+from multiprocessing import connection, get_context
 from typing import Any
 
 import psutil
 
 from mirror.core import logs
 from mirror.core.processes import operating_system, process_table, signals
-from web3sim.calls.messages import ANSWER, END, REQUEST, Answer, Trace
+from mirror.core.processes.typed_json import Codec, TypedJson
+from web3sim.calls.messages import ANSWER, END, REQUEST, CallAnswer, Trace
 from web3sim.engine.interface import DeadlinePassed
-from web3sim.processes.channel import PID, START, receive, send
+from web3sim.processes.channel import Channel
 
 log = logs.logger("mirror.web3")
+
+_Value = int | float | bool | str | tuple[str, ...] | Fraction | None
+#: The settings, and the database as JSON.
+START = TypedJson(
+    tuple[dict[str, _Value], str],
+    {Fraction: lambda json: Codec(str, lambda value: Fraction(json.codec(str).decode(value)))},
+)
+#: What a worker that is ready says first.
+PID = TypedJson(int)
+#: What ends a worker on purpose, whatever it does; any other signal is a death.
+ENDED_ON_PURPOSE = signal.SIGTERM
 
 _STACK_BYTES = 128 << 20
 # The memory is checked after a call this long, and after so many calls.
@@ -43,7 +55,7 @@ _MAX_BUFFERED_BYTES = 256 * 1024
 # STARTER
 
 
-def main(descriptor: int) -> None:
+def main(control: socket.socket) -> None:
     # Also while it still loads.
     signals.end_with_parent()
     # The threads of a worker run one after the other; a heap for each would count as its memory.
@@ -51,50 +63,28 @@ def main(descriptor: int) -> None:
     # Ctrl-C in a terminal is for the web server, which ends and takes this with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_table.set_process_name("simulation starter")
-    # A pipe, of which only the worker has the other end -> the worker.
-    workers: dict[int, int] = {}
-    with socket.socket(fileno=descriptor) as control:
-        values, database = START.decode(receive(control))
-        _prepare(values, json.loads(database))
-        while True:
-            readable, _, _ = select.select([control.fileno(), *workers], [], [])
-            for end in workers.keys() & set(readable):
-                os.close(end)
-                _reap(workers.pop(end))
-            if control.fileno() not in readable:
-                continue
-            try:
-                received = socket.recv_fds(control, 1, 2)[1]
-            except OSError:
-                return
+    settings, database = START.decode(sys.stdin.buffer.read())
+    _prepare(settings, json.loads(database))
+    from mirror.core.processes import exits
+
+    fork = get_context("fork")
+    workers: list[Any] = []
+    while True:
+        readable = connection.wait([control, *(worker.sentinel for worker in workers)])
+        for worker in [worker for worker in workers if worker.exitcode is not None]:
+            workers.remove(worker)
+            if worker.exitcode < 0 and worker.exitcode != -ENDED_ON_PURPOSE:
+                exits.record(f"simulation worker (process {worker.pid})", exits.reason(worker.exitcode))
+            worker.close()
+        if control in readable:
+            received = socket.recv_fds(control, 1, 1)[1]
             # The web server process has ended.
             if not received:
                 return
-            end, held = os.pipe()
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    control.close()
-                    for each in (end, *workers):
-                        os.close(each)
-                    _Worker(socket.socket(fileno=received[0])).run()
-                except Exception as error:
-                    log.error("worker_failed", exc_info=error)
-                finally:
-                    os._exit(0)
-            workers[end] = pid
-            for each in (held, *received):
-                os.close(each)
-
-
-def _reap(pid: int) -> None:
-    """Reap a worker that has ended, and log it if it died."""
-    from mirror.core.processes import exits
-    from web3sim.processes.starter import ENDED_ON_PURPOSE
-
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if code < 0 and code != -ENDED_ON_PURPOSE:
-        exits.record(f"simulation worker (process {pid})", exits.reason(code))
+            with socket.socket(fileno=received[0]) as theirs:
+                worker = fork.Process(target=_work, args=(theirs, control), daemon=True)
+                worker.start()
+            workers.append(worker)
 
 
 def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
@@ -112,7 +102,6 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
 
     from mirror.core.db import replicas
     from mirror.core.db.reading import timeouts
-    from mirror.core.db.scheduling import request_scheduler as request_scheduler
     from web3sim.calls import call
     from web3sim.past import trace
 
@@ -131,150 +120,106 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
 # WORKERS
 
 
-class _Worker:
-    """Answers calls in a second thread.
+def _work(theirs: socket.socket, control: socket.socket) -> None:
+    """Answer calls until the socket is closed, or the limit of memory or calls is reached."""
+    from mirror.core import config
 
-    The web server lowers the priority of that thread when a call takes long. It can't be raised again, but a
-    new thread has the usual one, and the caches of the process stay.
-    """
+    control.close()
+    signals.end_with_parent(signal.SIGKILL)
+    process_table.set_process_name("simulation worker")
+    operating_system.become_expendable()
+    memory: int = config.value("web3.workerMemory") << 20
+    used = psutil.Process().memory_info()
+    limit = used.vms + memory + _STACK_BYTES
+    # macOS has no such limit: there the memory is only checked after calls.
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Deep recursion needs a stack that only another thread can have; the web server lowers its priority.
+    threading.stack_size(_STACK_BYTES)
+    thread = threading.Thread(target=_answer_calls, args=(Channel(theirs), used.rss + memory // 2))
+    thread.start()
+    thread.join()
 
-    def __init__(self, connection: socket.socket) -> None:
-        from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 
-        self._connection = connection
-        self._calls = 0
-        # Hands the database connection from one thread to the next.
-        self._scheduler = RequestScheduler(1)
-        # A received call for the next thread.
-        self._received: bytes | None = None
+def _answer_calls(channel: Channel, max_resident: int) -> None:
+    from mirror.core import config
 
-    def run(self) -> None:
-        """Answer calls until the socket is closed, or the limit of memory or calls is reached."""
-        from mirror.core import config
-
-        signals.end_with_parent(signal.SIGKILL)
-        process_table.set_process_name("simulation worker")
-        operating_system.become_expendable()
-        memory: int = config.value("web3.workerMemory") << 20
-        max_calls: int = config.value("web3.workerCalls")
-        used = psutil.Process().memory_info()
-        self._resident = used.rss
-        limit = used.vms + memory + _STACK_BYTES
-        # macOS has no such limit: there the memory is only checked after calls.
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        threading.stack_size(_STACK_BYTES)
-        try:
-            send(self._connection, PID.encode(os.getpid()))
-        except OSError:
-            return
-        while True:
-            thread = threading.Thread(target=self._answer_calls, args=(memory, max_calls))
-            thread.start()
-            thread.join()
-            if self._received is None:
+    max_calls: int = config.value("web3.workerCalls")
+    try:
+        channel.send(PID.encode(os.getpid()))
+        for number in range(1, max_calls + 1):
+            request, request_id = REQUEST.decode(channel.receive())
+            logs.REQUEST_ID.set(request_id)
+            started_at = time.monotonic()
+            chunks = _Chunks(channel)
+            answer, is_last = _answer(request, chunks)
+            if number % _CALLS_PER_CHECK == 0 or time.monotonic() - started_at > _LONG_SECONDS:
+                is_last = is_last or psutil.Process().memory_info().rss > max_resident
+            is_last = is_last or number == max_calls
+            if chunks.is_started:
+                channel.send(b"")
+                channel.send(END.encode((answer.status is HTTPStatus.OK, is_last)))
+            else:
+                channel.send(ANSWER.encode((answer._replace(result=b""), is_last)))
+                channel.send(answer.result)
+            if is_last:
                 return
+    except OSError:
+        # The web server has closed the connection.
+        return
+    except Exception as error:
+        log.error("worker_failed", exc_info=error)
 
-    def _answer_calls(self, memory: int, max_calls: int) -> None:
-        """Answer calls, until the priority of this thread has been lowered and there is another call."""
-        priority = os.getpriority(os.PRIO_PROCESS, 0)
-        with self._scheduler.leased():
-            while True:
-                try:
-                    message = self._received or receive(self._connection)
-                    self._received = None
-                    if os.getpriority(os.PRIO_PROCESS, 0) != priority:
-                        self._received = message
-                        return
-                    request, request_id = REQUEST.decode(message)
-                    logs.REQUEST_ID.set(request_id)
-                    if not self._answer_call(request, memory, max_calls):
-                        return
-                except OSError:
-                    return
-                except Exception as error:
-                    log.error("worker_failed", exc_info=error)
-                    return
 
-    def _answer_call(self, request: Any, memory: int, max_calls: int) -> bool:
-        """Answer a call; false if it was the last.
+def _answer(request: Any, chunks: "_Chunks") -> tuple[Any, bool]:
+    """Return the answer, and whether it is the last of this process. Errors: OSError."""
+    from web3sim.calls import call
+    from web3sim.past import trace
 
-        Errors: OSError when the web server has closed the connection.
-        """
-        started_at = time.monotonic()
-        chunks = _Chunks(self._connection)
-        answer, is_exhausted = self._answer(request, chunks)
-        self._calls += 1
-        if self._calls % _CALLS_PER_CHECK == 0 or time.monotonic() - started_at > _LONG_SECONDS:
-            is_exhausted = is_exhausted or psutil.Process().memory_info().rss - self._resident > memory // 2
-        is_last = is_exhausted or self._calls >= max_calls
-        if not chunks.started_at:
-            send(self._connection, ANSWER.encode((answer._replace(result=b""), is_last)))
-            send(self._connection, answer.result)
-        else:
-            chunks.end(complete=answer.status is HTTPStatus.OK, is_last=is_last)
-        return not is_last
-
-    def _answer(self, request: Any, chunks: "_Chunks") -> tuple[Any, bool]:
-        """Return the answer, and whether it is the last of this process."""
-        from web3sim.calls import call
-        from web3sim.past import trace
-
-        try:
-            if not isinstance(request, Trace):
-                return call.answer(request), False
-            chunks.seconds = request.seconds
-            answer = trace.answer(request, chunks.add)
-            return answer._replace(result=chunks.buffered), False
-        except MemoryError:
-            log.warning("call_took_too_much_memory")
-            return call.unavailable("The simulation needs too much memory"), True
-        except DeadlinePassed:
-            log.warning("trace_took_too_long")
-            return call.unavailable(call.TIMEOUT), False
-        except Exception as error:
-            log.error("unexpected_error", exc_info=error)
-            return Answer(HTTPStatus.INTERNAL_SERVER_ERROR), True
+    try:
+        if not isinstance(request, Trace):
+            return call.answer(request), False
+        chunks.seconds = request.seconds
+        answer = trace.answer(request, chunks.add)
+        return answer._replace(result=bytes(chunks.buffered)), False
+    except MemoryError:
+        log.warning("call_took_too_much_memory")
+        return call.unavailable("The simulation needs too much memory"), True
+    except DeadlinePassed:
+        log.warning("trace_took_too_long")
+        return call.unavailable(call.TIMEOUT), False
+    except Exception as error:
+        log.error("unexpected_error", exc_info=error)
+        return CallAnswer(HTTPStatus.INTERNAL_SERVER_ERROR), True
 
 
 class _Chunks:
     """An answer in chunks: buffered while it is short, then sent chunk by chunk."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._buffered: list[bytes] = []
-        self._size = 0
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self.buffered = bytearray()
         self._deadline = 0.0
-        self.started_at = False
+        self.is_started = False
         #: The time limit from its first chunk.
         self.seconds = 0.0
 
-    @property
-    def buffered(self) -> bytes:
-        return b"".join(self._buffered)
-
     def add(self, chunk: bytes) -> None:
         """Errors: OSError when the web server has closed the connection, DeadlinePassed."""
-        if self.started_at:
+        if self.is_started:
             if time.monotonic() > self._deadline:
                 raise DeadlinePassed
-            send(self._connection, chunk)
+            self._channel.send(chunk)
             return
-        self._buffered.append(chunk)
-        self._size += len(chunk)
-        if self._size > _MAX_BUFFERED_BYTES:
-            self.started_at = True
+        self.buffered += chunk
+        if len(self.buffered) > _MAX_BUFFERED_BYTES:
+            self.is_started = True
             self._deadline = time.monotonic() + self.seconds
-            send(self._connection, ANSWER.encode((None, False)))
-            send(self._connection, self.buffered)
-            self._buffered.clear()
-
-    def end(self, *, complete: bool, is_last: bool) -> None:
-        """Errors: OSError."""
-        send(self._connection, b"")
-        send(self._connection, END.encode((complete, is_last)))
+            self._channel.send(ANSWER.encode((None, False)))
+            self._channel.send(self.buffered)
+            self.buffered = bytearray()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(socket.socket(fileno=int(sys.argv[1])))

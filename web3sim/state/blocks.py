@@ -1,19 +1,39 @@
 """The `block` of a request: its text, the block it selects, and what the EVM sees of that block.
 
-Source: record_file. A block number is `index`; a hash is 96 hex digits, of which the EVM sees the first 64.
+Source: record_file, whose block number is `index`; the EVM sees the first 64 of the 96 digits of a hash. The
+chain id is the setting `web3.evm.network`, with AUTO the property contracts.chainId of file 0.0.121, and
+TESTNET where that is not known; as all system files it is read as of now for every block.
 """
 
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ledger.queries.chain_ids import read_chain_id
+from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Row
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import BlockEnvironment, NotSupported
 from web3sim.state.cache import Absent, caches
-from web3sim.state.chain_id import chain_id
 from web3sim.state.database import Reading
+
+MAINNET_CHAIN_ID = 295
+_CHAIN_IDS = {"MAINNET": MAINNET_CHAIN_ID, "TESTNET": 296, "PREVIEWNET": 297, "OTHER": 298}
+
+
+def chain_id() -> int:
+    """Errors: psycopg.Error."""
+    configured = _CHAIN_IDS.get(config.value("web3.evm.network"))
+    if configured is not None:
+        return configured
+    cached: int = caches().system_files.get_or_put("chain id", _read_chain_id)
+    return cached
+
+
+def _read_chain_id() -> int:
+    return read_chain_id() or _CHAIN_IDS["TESTNET"]
+
 
 WORD = 32
 NO_HASH = bytes(WORD)

@@ -12,8 +12,7 @@ from functools import cache
 from mirror.core import config
 from mirror.core.config.setting import InvalidSetting
 from web3sim.engine.versions import MAINNET, VERSIONS, EvmVersion
-from web3sim.state.blocks import SelectedBlock
-from web3sim.state.chain_id import MAINNET_CHAIN_ID, chain_id
+from web3sim.state.blocks import MAINNET_CHAIN_ID, SelectedBlock, chain_id
 
 _HISTORY = "web3.evm.evmVersions"
 

@@ -5,7 +5,6 @@ from functools import cache, cached_property, partial
 from typing import TypeVar, TypeVarTuple
 
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, delegation_to
@@ -17,7 +16,6 @@ from web3sim.state.evm_version import evm_version
 from web3sim.state.proxy_code import TOKEN_SERVICE, proxy_code
 from web3sim.state.tables.cached import CachedTables, EntityKey
 from web3sim.state.tables.current import CurrentTables
-from web3sim.state.tables.distributed import DistributedHistoricalTables
 from web3sim.state.tables.historical import HistoricalTables
 from web3sim.state.tables.rows import Entity, Relationship, Token
 
@@ -33,28 +31,21 @@ _PROXIED = (AccountKind.TOKEN.name, AccountKind.SCHEDULE.name)
 _ACCOUNTS = (_ACCOUNT, _CONTRACT)
 
 Arguments = TypeVarTuple("Arguments")
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 # Each call needs them.
 _first_id = cache(partial(entity_id.encode, num=0))
 _reserved = cache(partial(Entity, type=_ACCOUNT))
 
 
-def tables_at(time: int | None, reading: Reading) -> CurrentTables:
-    """Return the state just after a time (ns); None is the current one."""
-    if time is None:
-        return CurrentTables(reading)
-    return DistributedHistoricalTables(time, reading) if is_distributed() else HistoricalTables(time, reading)
-
-
 def _cached(
-    kind: str, read: Callable[[CurrentTables, *Arguments], Answer]
-) -> Callable[["LedgerState", *Arguments], Answer]:
+    kind: str, read: Callable[[CurrentTables, *Arguments], Value]
+) -> Callable[["LedgerState", *Arguments], Value]:
     """Return a method that reads the tables once for each combination of arguments."""
     name = read.__name__
 
-    def cached(state: "LedgerState", /, *arguments: *Arguments) -> Answer:
-        answer: Answer = state._tables.cached(
+    def cached(state: "LedgerState", /, *arguments: *Arguments) -> Value:
+        answer: Value = state._tables.cached(
             (kind, *arguments), lambda tables: getattr(tables, name)(*arguments)
         )
         return answer
@@ -72,8 +63,9 @@ class LedgerState:
         self.block = selected.block
         self._reading = reading
         self.check_deadline = reading.check_deadline
-        self._tables = CachedTables(tables_at(selected.state_time, reading), reading)
-        self._accounts: dict[Address, AccountRecord | None] = {}
+        time = selected.state_time
+        tables = CurrentTables(reading) if time is None else HistoricalTables(time, reading)
+        self._tables = CachedTables(tables, reading)
         self._block_hashes = BlockHashes(reading)
         self.version = evm_version(selected)
         #: The time by which schedules expire, in seconds: of the block on a network, of the clock in a
@@ -98,12 +90,8 @@ class LedgerState:
 
     def account(self, address: Address) -> AccountRecord | None:
         """Return the account at an address; none at the long-zero address of one with its own address."""
-        if address in self._accounts:
-            return self._accounts[address]
         entity = self.entity_at(address)
-        record = None if entity is None else self._record(address, entity)
-        self._accounts[address] = record
-        return record
+        return None if entity is None else self._record(address, entity)
 
     def slot(self, address: Address, slot: int) -> int:
         entity = self.entity_at(address)

@@ -12,7 +12,7 @@ from web3sim.operations.rejections import Rejected, Rejection, required
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Entity, Token
 from web3sim.system_contracts import abi
-from web3sim.system_contracts.signatures import canonical, parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import canonical, parameters_of, selector_of
 
 #: The response code with which most answers begin.
 SUCCESS_CODE = 22

@@ -16,12 +16,12 @@ from web3sim.operations.rejections import Rejected, Rejection, reject_if
 from web3sim.operations.schedules import NewSchedule
 from web3sim.operations.signatures import SIGNATURE_LENGTH, contract_key, message_id, signature_pairs
 from web3sim.operations.tokens.create import scheduled_token
-from web3sim.state.chain_id import chain_id
+from web3sim.state.blocks import chain_id
 from web3sim.state.proxy_code import TOKEN_SERVICE
 from web3sim.state.tables.rows import Entity, Schedule, Token
 from web3sim.system_contracts.abi import SELECTOR_LENGTH, InvalidArguments, decoded
+from web3sim.system_contracts.function_signatures import selector_of
 from web3sim.system_contracts.functions import Function, Invocation, UnknownFunction, by_selector, costs
-from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service.bodies import check_creation
 from web3sim.system_contracts.token_service.functions import CHANGES, CREATION_SELECTORS, CREATIONS
 from web3sim.system_contracts.token_service.functions import FUNCTIONS as TOKEN_FUNCTIONS

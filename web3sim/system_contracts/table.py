@@ -6,8 +6,8 @@
 from collections.abc import Iterable, Mapping
 
 from web3sim.system_contracts.contracts import SERVICES, Service
+from web3sim.system_contracts.function_signatures import STRUCTS, selector_of
 from web3sim.system_contracts.functions import Function
-from web3sim.system_contracts.signatures import STRUCTS, selector_of
 
 _NAMES = {
     0x167: ("Token service", "A token at its own address"),

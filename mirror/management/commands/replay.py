@@ -14,9 +14,9 @@ from mirror.core.processes.progress import Pace, time_left
 from mirror.core.values import entity_id, timestamp
 from mirror.management.command import SPAN, NodeCommand, UsageError, argument
 from mirror.upgrade.tables import check_current
-from web3sim.past.replay import run
-from web3sim.past.replay.comparison import Replayed
-from web3sim.past.replay.run import Range, Totals
+from web3sim.past import replay
+from web3sim.past.comparison import Replayed
+from web3sim.past.replay import Range, Totals
 from web3sim.state.database import DatabaseUnavailable
 
 _MAX_TEXT = 300
@@ -54,13 +54,13 @@ class Command(NodeCommand):
             raise CommandError(f"The database did not answer as it should: {error}.") from error
 
     def _replay(self, range: Range, options: dict[str, Any]) -> None:
-        total = run.count(range)
+        total = replay.count(range)
         if not total:
             raise UsageError("There is no contract transaction in that range.")
         if options["save"] is not None:
             options["save"].mkdir(parents=True, exist_ok=True)
         progress = _Progress(self.echo, total, options["save"])
-        totals = run.replay(range, options["engine"], options["processes"], progress.show)
+        totals = replay.replay(range, options["engine"], options["processes"], progress.show)
         for line in _table(totals):
             self.echo(line)
         self._summarize(totals, progress.pace.seconds)

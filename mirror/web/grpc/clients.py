@@ -13,9 +13,11 @@ from grpc import StatusCode
 from mirror.core import config
 from mirror.core.config import reverse_proxies
 from mirror.core.processes import sockets
-from mirror.core.processes.operating_system import memory_file, raise_descriptor_limit
+from mirror.core.processes.operating_system import raise_descriptor_limit
+from mirror.core.rest.limits.buckets import SharedBuckets
+from mirror.core.rest.limits.client_limits import ClientLimits
+from mirror.core.rest.limits.clients import Client
 from mirror.web.grpc.requests import CallError
-from mirror.web.requests import rate_limits
 
 RATE, BURST, EXEMPT = (f"grpc.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
 SUBSCRIPTIONS, CALLS, CONNECTIONS = (
@@ -43,15 +45,15 @@ class Limiter:
     """Rejects the calls of clients that make too many."""
 
     def __init__(self, rate: int) -> None:
-        file = memory_file("rate-limits", rate_limits.SIZE)
-        self._rate, self._limits = rate, rate_limits.RateLimits(rate, config.value(BURST), file)
+        self._rate = rate
+        self._limits = ClientLimits("grpc", rate, config.value(BURST), SharedBuckets(None))
         self._exempt: tuple[str, ...] = config.value(EXEMPT)
 
     def check(self, client: str) -> None:
         """Count a call. Errors: CallError."""
         if self._exempt and reverse_proxies.is_within(client, self._exempt):
             return
-        if not self._limits.take(client).admitted:
+        if self._limits.take(Client.of(client)).wait_seconds:
             text = f"Too many requests: a client may make {self._rate} calls a second. Please retry later"
             raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
 

@@ -28,6 +28,7 @@ from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
 from mirror.core.metrics import http
 from mirror.core.rest.answers.errors import lacks_descriptors
+from mirror.core.rest.limits.client_limits import ClientLimits
 from mirror.node.health.gauges import Readings
 from mirror.web.requests import refusals
 from mirror.web.requests.bodies import Readers
@@ -35,7 +36,6 @@ from mirror.web.requests.connections import ConnectionLimits, Disconnections, He
 from mirror.web.requests.expected_cost import ExpectedCost, names
 from mirror.web.requests.observer import ENVIRONMENT_ID, REQUEST_ID, UNKNOWN, Observer, Times
 from mirror.web.requests.paths import LIVENESS, is_monitoring_path, is_of_api, needs_no_database
-from mirror.web.requests.rate_limits import Limiter
 from mirror.web.requests.ready_threads import ReadyThreads
 from mirror.web.requests.request_history import Minutes
 from mirror.web.requests.unread_answers import UnreadAnswers
@@ -68,12 +68,12 @@ _ENVIRONMENT = {
 
 
 def start(
-    application: Application, slots: Sequence[SlowRequestSlot], limits: int | None, most_connections: int
+    application: Application,
+    slots: Sequence[SlowRequestSlot],
+    limits: ClientLimits | None,
+    most_connections: int,
 ) -> Callable[[Any, dict[str, Any]], None]:
-    """Return what granian has to call, in a process that takes requests from now on.
-
-    `limits` is the memory for the limits of clients, if they have any.
-    """
+    """Return what granian has to call, in a process that takes requests from now on."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     gateway = Gateway(application, slots, limits, config.value("web.threads") + 1)
     scheduler = gateway.scheduler
@@ -111,7 +111,7 @@ class Gateway:
         self,
         application: Application,
         slots: Sequence[SlowRequestSlot],
-        limits: int | None = None,
+        limits: ClientLimits | None = None,
         ready: int = 0,
     ) -> None:
         self.application = application
@@ -125,7 +125,7 @@ class Gateway:
         self.unread = UnreadAnswers(config.value("web.maxUnreadBytes") << 20)
         self.threads = ReadyThreads(ready)
         self.headers = Headers(body_seconds, self.open.last_arrival)
-        self._limiter = None if limits is None else Limiter(limits)
+        self._limits = limits
         self._most_waiting: int = config.value("web.maxWaiting")
         self._monitoring = _SeparateThreads(_THREADS_ABOUT_THE_NODE)
         # Readiness may have to wait for the database, and whoever waits too long for this one ends the node.
@@ -148,10 +148,11 @@ class Gateway:
         if (refusal := refusals.host_problem(environment)) is not None:
             refuse(refusal)
             return
-        if self._limiter is not None and (verdict := self._limiter.verdict(environment)) is not None:
-            common += self._limiter.limits.headers(verdict)
-            if not verdict.admitted:
-                refuse(refusals.too_many(path, verdict.retry_seconds))
+        is_limited = is_of_api(path) and environment["REQUEST_METHOD"] != "OPTIONS"
+        if self._limits is not None and is_limited and (verdict := self._limits.verdict(environment)):
+            common += self._limits.headers(verdict)
+            if verdict.wait_seconds:
+                refuse(refusals.too_many(path, verdict.wait_seconds))
                 return
         is_short = environment["REQUEST_METHOD"] in _WITHOUT_BODY
         if is_short and self._at_once is not None and (cached := self._at_once(environment)):

@@ -7,6 +7,7 @@ import pytest
 from django.urls import resolve
 
 from mirror.core import logs
+from mirror.core.rest.limits.buckets import SharedBuckets
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.logs import events
@@ -14,7 +15,6 @@ from tests.waiting import PATIENCE_SECONDS
 from tests.web3sim.engine.world import LONG_PRECOMPILES, RETURN_TOP, code
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, REVERTS, contract, hex_address, network
 from web3sim.api import call
-from web3sim.limits.buckets import SharedBuckets
 from web3sim.models import ContractCallFilter
 from web3sim.processes import pool
 

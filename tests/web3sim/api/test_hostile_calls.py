@@ -13,13 +13,13 @@ from typing import Any
 import psutil
 import pytest
 
+from mirror.core.rest.limits import redis_buckets
 from tests.api import Answer, Api
 from tests.build import Build
 from tests.node import children
 from tests.web3sim.engine.programs import Writer, call_data, mutated, nonsense
 from tests.web3sim.rows import ANSWERS, CALLER, contract, hex_address, network
 from web3sim.api import call
-from web3sim.limits import buckets
 from web3sim.processes import pool as workers
 
 CALLS = int(os.environ.get("MIRROR_TEST_CALLS", "400"))
@@ -58,7 +58,7 @@ def _processes() -> Iterator[None]:
 def client(ledger_tables: None, settings_of, settings, tmp_path) -> Api:
     settings.DATA_DIR = tmp_path
     settings_of({"web3.throttle.requestsPerSecond": 10**9, "web3.throttle.gasUnit": 10**9})
-    buckets.process_buckets.cache_clear()
+    redis_buckets.process_buckets.cache_clear()
     call._filters.cache_clear()
     build = Build()
     network(build)

@@ -11,6 +11,7 @@ from django.http import StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import resolve
 
+from mirror.core.rest.limits.buckets import SharedBuckets
 from mirror.core.values.hapi import result_codes
 from tests.api import Answer, Api, assert_answer
 from tests.build import SECOND, Build, insert
@@ -18,7 +19,6 @@ from tests.web3sim.engine.world import RETURN_TOP, calling, code
 from tests.web3sim.past import rows as past_rows
 from tests.web3sim.past.rows import AT, CREATE, REVERTED, digest, transaction_id
 from tests.web3sim.rows import ANSWERS, CALLER, ENDLESS, contract, hex_address, long_zero
-from web3sim.limits.buckets import SharedBuckets
 from web3sim.processes import pool
 
 URL = "/api/v1/contracts/results"

@@ -8,7 +8,7 @@ from tests.build import Build
 from tests.web3sim.engine.world import code
 from tests.web3sim.rows import CALLER, asked, contract, long_zero, network
 from web3sim.calls.call import answer
-from web3sim.calls.messages import Answer, Problem
+from web3sim.calls.messages import CallAnswer, Problem
 
 ALIAS = bytes.fromhex("0b461b89bd728b62b427c68f6a1ba87fc5d94b8b")
 ALIASED, SIGNS, TOKEN, UNIQUE, SCHEDULE, HOLDER = 1009, 1010, 3001, 3002, 3003, 5009
@@ -31,13 +31,13 @@ def ledger(build: Build) -> Build:
     return build
 
 
-def called(engine: str, to: bytes, *, value: int = 0, data: str = "", **given: object) -> Answer:
+def called(engine: str, to: bytes, *, value: int = 0, data: str = "", **given: object) -> CallAnswer:
     sender = long_zero(CALLER) if value else None
     asks = {"to": to, "value": value, "data": bytes.fromhex(data), "gas": GAS, "sender": sender}
     return answer(asked(engine=engine, **(asks | given)))
 
 
-def outcome(found: Answer) -> str:
+def outcome(found: CallAnswer) -> str:
     """The result in hex, or the name of what went wrong."""
     return found.result.hex() if found.status is HTTPStatus.OK else found.problems[0].message
 

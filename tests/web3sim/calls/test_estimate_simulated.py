@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mirror.core.rest.limits import redis_buckets
 from mirror.demo.evm.solidity import call_data, compiled
 from mirror.demo.network import Network
 from mirror.demo.world.accounts import HBAR
 from mirror.demo.world.contracts import Contract
 from tests.api import Api
 from tests.ledger.ingest.load import load, stored
-from tests.web3sim.past.replay.lives import lived
+from tests.web3sim.past.lives import lived
 from web3sim.api import call as endpoint
 from web3sim.calls import call
 from web3sim.calls.messages import Call
-from web3sim.limits import buckets
 from web3sim.processes import pool
 from web3sim.state.blocks import BlockSelector
 
@@ -55,7 +55,7 @@ def life():
 def network(life, ledger_tables, tmp_path, settings) -> Iterator[Network]:
     """Of all kinds of contracts there is one; all is loaded."""
     settings.DATA_DIR = tmp_path
-    buckets.process_buckets.cache_clear()
+    redis_buckets.process_buckets.cache_clear()
     endpoint._filters.cache_clear()
     load(*life[1])
     yield life[0]

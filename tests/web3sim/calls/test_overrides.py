@@ -15,7 +15,7 @@ from web3sim.calls.body import CallBody, InvalidBody, parse
 from web3sim.calls.call import answer
 from web3sim.calls.overrides import OverrideText
 from web3sim.state.blocks import parse_block
-from web3sim.state.overrides import Override
+from web3sim.state.overridden_state import Override
 
 ADDRESS = "0x" + "c0de" * 10
 NOBODY = bytes.fromhex("c0de" * 10)

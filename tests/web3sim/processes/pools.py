@@ -9,11 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from mirror.core.rest.limits.clients import Client
 from tests.build import Build
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, code
 from tests.web3sim.rows import ANSWERS, ENDLESS, asked, contract, long_zero, network
-from web3sim.limits.clients import Client
 from web3sim.processes import starter
 from web3sim.processes.pool import Pool
 

@@ -41,9 +41,10 @@ from tests.web3sim.processes.pools import (
 from tests.web3sim.rows import contract, long_zero
 from web3sim.processes import pool as workers
 from web3sim.processes import starter
-from web3sim.processes.channel import send
-from web3sim.processes.pool import CallRefused, CallUnavailable, Chunks, Pool
+from web3sim.processes.channel import Channel
+from web3sim.processes.pool import CallRefused, CallUnavailable, Pool
 from web3sim.processes.starter import Starter, WorkerProcess
+from web3sim.processes.worker import ENDED_ON_PURPOSE
 
 __all__ = ["no_call_is_long", "ledger", "much_work_is_long", "one_pool", "pool"]
 
@@ -192,7 +193,7 @@ def priority(pid: int) -> int | None:
 
 
 @linux_only
-def test_only_the_long_call_runs_at_a_lower_priority(pool, monkeypatch):
+def test_process_of_a_long_call_runs_at_a_lower_priority_and_ends_after_it(pool, monkeypatch):
     ask(pool)
     (first,) = running(pool)
     usual = os.getpriority(os.PRIO_PROCESS, 0)
@@ -205,9 +206,9 @@ def test_only_the_long_call_runs_at_a_lower_priority(pool, monkeypatch):
         os.kill(first, signal.SIGCONT)
         assert call.result().result == WORD_42
     monkeypatch.setattr(starter, "_LONG_SECONDS", float("inf"))
-    assert [ask(pool).result for _ in range(3)] == [WORD_42] * 3
-    assert running(pool) == [first]
-    assert priority(first) == usual
+    assert ask(pool).result == WORD_42
+    wait_until(lambda: first not in running(pool))
+    assert [priority(pid) for pid in running(pool)] == [usual]
 
 
 def test_a_call_is_long_that_took_much_of_a_processors_time(pool, much_work_is_long):
@@ -355,33 +356,47 @@ def test_a_call_ends_with_the_pool_that_runs_it(ledger):
         pool.close()
         with pytest.raises(CallUnavailable):
             call.result()
-    # Of both processes a socket, of the one for calls also that of its end, and the list of those to watch.
-    assert len([*descriptors.iterdir()]) == open_before - 4
+    assert len([*descriptors.iterdir()]) == open_before - len(["the starter", "the worker"])
 
 
-def test_pieces_end_in_time_also_if_they_are_taken_slowly(pool):
+def test_late_chunks_end_their_process(pool):
     process = subprocess.Popen(["sleep", "600"])
     ours, theirs = socket.socketpair()
-    with theirs, theirs.dup() as end:
-        send(theirs, b"first")
-        send(theirs, b"second")
-        worker = WorkerProcess(ours, end, process.pid)
-        assert next(Chunks(pool, worker, soon())) == b"first"
-        # The second piece is there, but whoever reads comes too late.
-        with pytest.raises(CallUnavailable):
-            next(Chunks(pool, worker, soon(-10)))
-    assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
+    with theirs:
+        Channel(theirs).send(b"first")
+        Channel(theirs).send(b"second")
+        worker = WorkerProcess(ours, process.pid)
+        assert worker.chunk(soon()) == b"first"
+        # The second one is there, but its reader comes too late.
+        chunks = pool._chunks(worker, soon(-10))
+        next(chunks)
+        with pytest.raises(CallUnavailable, match="took too long"):
+            next(chunks)
+    assert process.wait(PATIENCE_SECONDS) == -ENDED_ON_PURPOSE
 
 
-def test_silent_database_ends_the_process_of_pieces(pool, monkeypatch):
+def test_unresponsive_database_ends_the_process_of_chunks(pool, monkeypatch):
     process = subprocess.Popen(["sleep", "600"])
     ours, theirs = socket.socketpair()
     silent = threading.Event()
     silent.set()
     monkeypatch.setattr(outage, "silent", silent)
-    with theirs, theirs.dup() as end, pytest.raises(unresponsive.ServerUnresponsive):
-        next(Chunks(pool, WorkerProcess(ours, end, process.pid), soon()))
-    assert process.wait(PATIENCE_SECONDS) == -starter.ENDED_ON_PURPOSE
+    with theirs:
+        chunks = pool._chunks(WorkerProcess(ours, process.pid), soon())
+        next(chunks)
+        with pytest.raises(unresponsive.ServerUnresponsive):
+            next(chunks)
+    assert process.wait(PATIENCE_SECONDS) == -ENDED_ON_PURPOSE
+
+
+def test_unread_chunks_end_their_process_when_they_are_closed(pool):
+    process = subprocess.Popen(["sleep", "600"])
+    ours, theirs = socket.socketpair()
+    with theirs:
+        chunks = pool._chunks(WorkerProcess(ours, process.pid), soon())
+        next(chunks)
+        chunks.close()
+    assert process.wait(PATIENCE_SECONDS) == -ENDED_ON_PURPOSE
 
 
 def test_a_call_without_time_is_not_begun(pool):

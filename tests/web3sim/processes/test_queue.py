@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from mirror.core.rest.limits.clients import Client
 from tests.build import Build
 from tests.waiting import wait_until
 from tests.web3sim.processes.pools import (
@@ -23,7 +24,6 @@ from tests.web3sim.processes.pools import (
     pool,
     running,
 )
-from web3sim.limits.clients import Client
 from web3sim.processes.pool import CallRefused, CallUnavailable, Pool
 
 __all__ = ["no_call_is_long", "ledger", "much_work_is_long", "one_pool", "pool"]

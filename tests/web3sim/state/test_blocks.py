@@ -11,10 +11,10 @@ from web3sim.state.blocks import (
     UnknownBlock,
     block_at,
     block_hashes,
+    chain_id,
     find_block,
     parse_block,
 )
-from web3sim.state.chain_id import chain_id
 from web3sim.state.database import Reading
 
 

@@ -5,7 +5,7 @@ import pytest
 from mirror.core.values.hapi.messages import ServicesConfigurationList
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.build import insert
-from web3sim.state.chain_id import chain_id
+from web3sim.state.blocks import chain_id
 
 PROPERTIES = 121
 

@@ -13,7 +13,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import word_of, word_of_address
 from web3sim.system_contracts.contracts import NetworkContracts
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 CALLER = 2009
 SERVICE = long_zero(0x167)

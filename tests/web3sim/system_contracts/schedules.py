@@ -13,7 +13,7 @@ from tests.web3sim.system_contracts.calls import CODES, Calls, words
 from web3sim.engine.interface import AccountKind
 from web3sim.state.proxy_code import SCHEDULE_SERVICE
 from web3sim.state.tables.rows import Schedule
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 PERSON, CONTRACT, TOKEN, SCHEDULE, EXECUTED, DELETED, OURS = 1001, 1002, 3001, 4001, 4002, 4003, 4004
 NOBODY = bytes(20)

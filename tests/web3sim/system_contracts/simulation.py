@@ -14,7 +14,7 @@ from web3sim.state.overlay import Overlay
 from web3sim.state.proxy_code import REDIRECT_FOR_TOKEN
 from web3sim.state.tables.rows import Nft, Relationship, Token
 from web3sim.system_contracts.contracts import NetworkContracts
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 
 def encoded_call(signature: str, *arguments: Any) -> bytes:

@@ -33,7 +33,7 @@ from web3sim.engine import registry
 from web3sim.engine.interface import CallRequest, ScheduledCall
 from web3sim.state.proxy_code import SCHEDULE_SERVICE, TOKEN_SERVICE
 from web3sim.system_contracts.contracts import NetworkContracts
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 __all__ = ["calls", "ledger"]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from web3sim.system_contracts import contracts
-from web3sim.system_contracts.signatures import selector_of
+from web3sim.system_contracts.function_signatures import selector_of
 
 SIGNATURES = [
     {selector: function.signature for selector, function in functions.items()}

@@ -13,7 +13,7 @@ from tests.web3sim.system_contracts.calls import CALLER, run, words
 from web3sim.engine.interface import AccountKind, Halt, Status
 from web3sim.state.proxy_code import SCHEDULE_SERVICE, TOKEN_SERVICE, proxy_code
 from web3sim.system_contracts.contracts import SERVICES
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 ACCOUNT, CONTRACT, TOKEN, SCHEDULE, MAKER, LOOKER = 2001, 5001, 3001, 4001, 5005, 5006
 CREATE_TOKEN = "createFungibleToken(HederaTokenV3,int64,int32)"

@@ -15,8 +15,8 @@ from tests.web3sim.system_contracts.calls import CALLER
 from web3sim.engine.interface import AccountKind, Address, SystemCall
 from web3sim.state.overlay import Overlay
 from web3sim.system_contracts.contracts import SERVICES, NetworkContracts
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 from web3sim.system_contracts.functions import Function
-from web3sim.system_contracts.signatures import parameters_of, selector_of
 from web3sim.system_contracts.token_service.functions import CHANGES, CREATIONS, FUNCTIONS
 
 TREASURY, HOLDER, CONTRACT, HOLLOW = 1001, 1002, 5001, 1003

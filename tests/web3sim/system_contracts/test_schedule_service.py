@@ -41,7 +41,7 @@ from web3sim.engine.interface import Halt, SystemAnswer
 from web3sim.state.proxy_code import REDIRECT_FOR_SCHEDULE, SCHEDULE_SERVICE, TOKEN_SERVICE
 from web3sim.state.tables.rows import Schedule
 from web3sim.system_contracts.contracts import SERVICES
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 __all__ = ["calls", "ledger"]
 

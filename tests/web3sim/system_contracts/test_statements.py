@@ -1,4 +1,4 @@
-"""Every view takes up to three statements, and none once its rows are remembered."""
+"""Every view takes up to three statements, of the past up to six, and none once its rows are cached."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from eth_abi.abi import encode
 
-from mirror.core.db.distribution import is_distributed
 from mirror.core.values.hapi.messages import SchedulableTransactionBody
 from mirror.demo.streams.keys import Ed25519Wallet
 from tests.build import START
@@ -15,17 +14,17 @@ from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, run
 from web3sim.engine.interface import Status
 from web3sim.state import cache
-from web3sim.state.chain_id import chain_id
+from web3sim.state.blocks import chain_id
 from web3sim.system_contracts.contracts import SERVICES
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 TREASURY, OWNER, SPENDER, COLLECTOR, RENEWER = 1001, 2001, 2002, 2003, 2004
 TOKEN, UNIQUE, SCHEDULE, UNIQUE_SCHEDULE = 3001, 3002, 4001, 4002
 OWNER_ADDRESS, SPENDER_ADDRESS = bytes([0x83]) * 20, bytes([0x84]) * 20
 MESSAGE, DIGEST, WALLET = b"I will pay", bytes(range(32)), Ed25519Wallet("one")
 HTS, RATE, SEED, HAS, HSS = (long_zero(number) for number in range(0x167, 0x16C))
-# Of a past state: keys are read first and rows second.
-MORE_WHERE_DISTRIBUTED = 3
+# Keys are read first and rows second.
+MORE_IN_THE_PAST = 3
 STATES = pytest.mark.parametrize("state_of", [current, lambda: at(START + 100)], ids=["now", "then"])
 
 TOKEN_ADDRESS, UNIQUE_ADDRESS = long_zero(TOKEN), long_zero(UNIQUE)
@@ -141,5 +140,5 @@ def test_view_takes_three_statements_or_none_once_cached(ledger, state_of, view)
             assert run(state, to, data_of(signature, *values)).status is Status.SUCCESS
         counts.append(len(statements))
     cold, warm = counts
-    assert cold <= 3 + MORE_WHERE_DISTRIBUTED * (is_distributed() and state_of is not current)
+    assert cold <= 3 + MORE_IN_THE_PAST * (state_of is not current)
     assert warm == 0

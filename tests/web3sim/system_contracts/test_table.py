@@ -9,7 +9,7 @@ from django.conf import settings
 from tests.web3sim.rows import asked, network
 from web3sim.calls.call import answer
 from web3sim.system_contracts.contracts import SERVICES
-from web3sim.system_contracts.signatures import selector_of
+from web3sim.system_contracts.function_signatures import selector_of
 from web3sim.system_contracts.table import as_markdown
 
 PAGE = Path(settings.BASE_DIR, "mirror", "docs", "system-contracts.md").read_text()

@@ -13,7 +13,7 @@ from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
 
 from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import Halt
-from web3sim.engine.precompiles.cancun import Precompile, priced
+from web3sim.engine.precompiles import Precompile, priced
 
 _COORDINATE, _PADDING, _SCALAR = 64, 16, 32
 _G1, _G2 = 2 * _COORDINATE, 4 * _COORDINATE

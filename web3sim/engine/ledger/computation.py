@@ -22,10 +22,9 @@ from web3sim.engine.interface import (
     get_delegate,
 )
 from web3sim.engine.ledger.intrinsic_gas import intrinsic_gas
-from web3sim.engine.ledger.operations import LEDGER_OPERATIONS
-from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
-from web3sim.engine.messages import UncheckedMessage
-from web3sim.engine.state import EngineState
+from web3sim.engine.ledger.ledger_operations import LEDGER_OPERATIONS
+from web3sim.engine.state import EngineState, LedgerEngineState, long_zero_number
+from web3sim.engine.unchecked_message import UncheckedMessage
 from web3sim.engine.versions import V077
 
 # Halts that no frame above survives.

@@ -15,9 +15,9 @@ from web3sim.engine.computation import EngineComputation
 from web3sim.engine.halts import ExceptionalHalt
 from web3sim.engine.interface import Halt
 from web3sim.engine.ledger.computation import LedgerComputation
-from web3sim.engine.ledger.operations import CALLS
-from web3sim.engine.ledger.state import LedgerEngineState, long_zero_number
-from web3sim.engine.precompiles.cancun import PRECOMPILES
+from web3sim.engine.ledger.ledger_operations import CALLS
+from web3sim.engine.precompiles import PRECOMPILES
+from web3sim.engine.state import LedgerEngineState, long_zero_number
 from web3sim.engine.versions import V034, V038, V046, EvmVersion
 
 _CANCUN = (op.BLOBHASH, op.BLOBBASEFEE, op.TLOAD, op.TSTORE, op.MCOPY)

@@ -12,9 +12,9 @@ from eth_typing import Address
 from web3sim.engine.interface import get_delegate
 from web3sim.engine.ledger.bls12_381 import BLS12_381
 from web3sim.engine.ledger.computation import LedgerComputation
-from web3sim.engine.ledger.operations import CheckedCall
-from web3sim.engine.ledger.state import LedgerEngineState
-from web3sim.engine.precompiles.cancun import PRECOMPILES
+from web3sim.engine.ledger.ledger_operations import CheckedCall
+from web3sim.engine.precompiles import PRECOMPILES
+from web3sim.engine.state import LedgerEngineState
 from web3sim.engine.versions import V070, V077, EvmVersion
 
 VERSIONS = (V070, V077)

@@ -11,9 +11,9 @@ from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE
 from eth_typing import Address
 
 from web3sim.engine.interface import get_delegate
-from web3sim.engine.messages import UncheckedMessage
 from web3sim.engine.translation.frame import Frame
 from web3sim.engine.translation.memory import grow
+from web3sim.engine.unchecked_message import UncheckedMessage
 
 _ADDRESS_MASK = 2**160 - 1
 # Below so many bytes a copy is cheaper than a view.

@@ -9,7 +9,7 @@ from web3sim.engine.ledger.computation import LedgerComputation
 from web3sim.engine.ledger.prague import VERSIONS, prague
 from web3sim.engine.pyevm import PlainEngine
 from web3sim.engine.translation.frame import Frame
-from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.instructions import Instructions
 from web3sim.engine.translation.programs import ARRIVALS, CREATIONS, CREATIONS_WEIGHT, Creations, Programs
 from web3sim.engine.versions import EvmVersion
 

@@ -17,9 +17,9 @@ from eth.vm import opcode_values as op
 
 from web3sim.engine.code import jump_destinations
 from web3sim.engine.state import EngineState
-from web3sim.engine.translation.blocks import Block, block_at
+from web3sim.engine.translation.code_blocks import CodeBlock, block_at
 from web3sim.engine.translation.frame import Frame, execute
-from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.instructions import Instructions
 from web3sim.engine.translation.runtime import NAMES
 from web3sim.engine.translation.source import CodeProfile, trace_source
 
@@ -53,7 +53,7 @@ class Program(dict[int, Trace]):
         self.raw, self.instructions, self.threshold = raw, instructions, arrivals
         self.weigh = weigh
         self.arrivals: dict[int, int] = {}
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, CodeBlock] = {}
         self.taken: dict[int, bool] = {}
         self.weight = 0
         self.allowance = self.characters = CHARACTERS + CHARACTERS_PER_BYTE * len(raw)
@@ -153,7 +153,7 @@ class Program(dict[int, Trace]):
             state.translatable += len(_BATCH)
             state.check_deadline()
 
-    def _decode(self, position: int) -> Block:
+    def _decode(self, position: int) -> CodeBlock:
         block = self.blocks[position] = block_at(self.raw, position, self.instructions)
         self._add_weight(BLOCK_WEIGHT + FUNCTION_WEIGHT * len(block.functions))
         return block

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from eth.vm import opcode_values as op
 
 from web3sim.engine.translation.frame import STACK_LIMIT
-from web3sim.engine.translation.operations import ARITY, Instructions, pushed
+from web3sim.engine.translation.instructions import ARITY, Instructions, pushed
 from web3sim.engine.translation.runtime import fold
 from web3sim.engine.translation.symbols import MASK, PURE, Expression, Symbol, Test, constant, literal
 from web3sim.engine.translation.writer import Loop, Writer, valued

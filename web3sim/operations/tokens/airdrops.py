@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from web3sim.operations import holdings
-from web3sim.operations.crypto_transfer import transfer_without_fees
-from web3sim.operations.custom_fees.assessment import assess
-from web3sim.operations.custom_fees.level import TokenFees
 from web3sim.operations.rejections import Rejected, reject_if, required
 from web3sim.operations.signatures import key_members, usable_key
 from web3sim.operations.transfers.body import Adjustment, NftTransfer, Outcome, TokenTransfers, Transfers
 from web3sim.operations.transfers.checks import check_participants, check_token_lists, find_party, number_of
+from web3sim.operations.transfers.crypto_transfer import transfer_without_fees
+from web3sim.operations.transfers.custom_fees import TokenFees, assess
 from web3sim.operations.transfers.moves import Moves
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import AirdropKey, Entity, Token

@@ -22,7 +22,7 @@ _CACHED_TYPES = (_CONTRACT, AccountKind.TOKEN.name)
 # Recently used contracts and tokens, of each that was called.
 _MAX_ENTITIES = 100
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 Key = TypeVar("Key", bound=Hashable)
 Use = TypeVar("Use", bound=Hashable)
 
@@ -169,11 +169,11 @@ class CachedTables:
         used = ((contract_id, slot) for slot in list(_recently_used(caches().used_slots, contract_id)))
         return [key for key in used if key not in self._slots]
 
-    def cached(self, key: tuple[Hashable, ...], read: Callable[[CurrentTables], Answer]) -> Answer:
+    def cached(self, key: tuple[Hashable, ...], read: Callable[[CurrentTables], Value]) -> Value:
         """Return anything else that is read of the tables, by a key of its own."""
         if key not in self._cached_rows:
             self._cached_rows[key] = caches().tokens.get_or_put((self._time, key), lambda: read(self._tables))
-        answer: Answer = self._cached_rows[key]
+        answer: Value = self._cached_rows[key]
         return answer
 
     def cached_all(

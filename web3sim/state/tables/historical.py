@@ -1,14 +1,17 @@
 """The state at a time in the past.
 
 Of versioned rows it has the version that was valid then; balances are those of the last snapshot and the
-transfers since.
+transfers since. Keys are read first and rows second, and the time of the snapshot once: where the tables are
+distributed, no statement joins rows of different machines.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ledger.queries.versions_at import latest_version
 from mirror.core import config
+from mirror.core.db.reading.sql import Row
 from mirror.core.values.ethereum import created_address, stripped
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 from web3sim.engine.interface import Address
@@ -26,14 +29,19 @@ from web3sim.state.tables.rows import (
 )
 
 # How far back the last snapshot may lie, and from it a balance's last row: a snapshot only has what changed.
-REACH = 31 * NANOS_PER_DAY
+_REACH = 31 * NANOS_PER_DAY
 _TREASURY_NUM = 2
 # The first nonce of a contract, and how many of its last nonces are tried first.
 _FIRST_NONCE, _FIRST_STEP = 1, 16
+# Positions in ENTITY_COLUMNS.
+_ID, _TYPE, _BALANCE, _CREATED = 0, 1, 4, -1
+_WITH_BALANCE = frozenset({"ACCOUNT", "CONTRACT"})
+# Of its balance only the snapshots are read: the index of transfers leaves it out.
+_FEE_ACCOUNT = 98
 
 # How many serials an account held. Indexes: nft__account_token_serialnumber (account_id, token_id,
 # serial_number), nft_history__account_timestamp_range (account_id, timestamp_range).
-SERIALS_HELD = " + ".join(
+_SERIALS_HELD = " + ".join(
     f"""(
                     select count(*) from {table} where account_id = %(account)s and token_id = %(token)s
                         and deleted is not true and timestamp_range @> %(time)s::bigint
@@ -52,23 +60,31 @@ class HistoricalTables(CurrentTables):
         self.time = self.at = time
         treasury = config.own_id(_TREASURY_NUM)
         # The months stand in the text: PostgreSQL then plans, opens and locks their partitions alone.
-        self.months = (
-            f"consensus_timestamp >= {month_start(max(time - 2 * REACH, 0)):d} "
+        self._months = (
+            f"consensus_timestamp >= {month_start(max(time - 2 * _REACH, 0)):d} "
             f"and consensus_timestamp < {month_start(max(time, 0), 1):d}"
         )
         # The time of the last snapshot, in one row or none: the treasury is part of each. Index: the primary
         # key (account_id, consensus_timestamp).
-        self.snapshot = f"""
+        self._snapshot = f"""
             select consensus_timestamp as at from account_balance
-            where account_id = {treasury:d} and {self.months}
-                and consensus_timestamp > %(time)s - {REACH:d} and consensus_timestamp <= %(time)s
+            where account_id = {treasury:d} and {self._months}
+                and consensus_timestamp > %(time)s - {_REACH:d} and consensus_timestamp <= %(time)s
             order by consensus_timestamp desc limit 1
         """
-        # The condition of the rows that make up that snapshot.
-        self.in_snapshot = f"""
-            {self.months} and consensus_timestamp > (select at from snapshot) - {REACH:d}
-            and consensus_timestamp <= (select at from snapshot)
-        """
+
+    @cached_property
+    def _snapshot_time(self) -> int | None:
+        row = self.reading.fetch_one(self._snapshot, {"time": self.time})
+        return None if row is None else int(row[0])
+
+    @property
+    def _in_snapshot(self) -> str:
+        """The condition of the rows that make up the last snapshot, which there is."""
+        return (
+            f"{self._months} and consensus_timestamp > %(snapshot)s - {_REACH:d} "
+            "and consensus_timestamp <= %(snapshot)s"
+        )
 
     def version(self, table: str, columns: str, condition: str) -> str:
         """A query for the version of a row at %(time)s, and `since` when it was valid."""
@@ -88,55 +104,86 @@ class HistoricalTables(CurrentTables):
     # ENTITIES AND SLOTS
 
     def entities(self, addresses: Sequence[Address], ids: Sequence[int]) -> Entities:
-        # Indexes: entity__evm_address and entity__alias, entity_history__evm_address and
-        # entity_history__alias, crypto_transfer__entity_id_consensus_timestamp, which leaves out the fee
-        # account 98: of it the EVM sees no balance, and only the snapshot's is read.
-        named = " union all ".join(
-            f"select id, created_timestamp from {table} "
-            f"where {column} = wanted.address and created_timestamp <= %(time)s"
-            for table in ("entity", "entity_history")
-            for column in ("evm_address", "alias")
+        named = self._ids_by_address(addresses) if addresses else {}
+        versions = self._versions(sorted({*ids, *named.values()}))
+        return entities_of(
+            {address: versions[id] for address, id in named.items() if id in versions},
+            {id: versions[id] for id in ids if id in versions},
         )
-        version = self.version("entity", f"{ENTITY_COLUMNS}, deleted", "id = known.id")
+
+    def _ids_by_address(self, addresses: Sequence[Address]) -> dict[Address, int]:
+        """Return the newest entities that had come by this time, by their addresses."""
+        # Indexes: entity__evm_address, entity__alias, entity_history__evm_address, entity_history__alias.
+        named = " union all ".join(
+            f"select id, created_timestamp, evm_address, alias from {table} "
+            "where (evm_address = any(%(addresses)s) or alias = any(%(addresses)s)) "
+            "and created_timestamp <= %(time)s"
+            for table in ("entity", "entity_history")
+        )
+        rows = self.reading.fetch(named, {"addresses": list(addresses), "time": self.time})
+        rows.sort(key=lambda row: row[1])
+        by_address = {address: id for id, _, *own in rows for address in own}
+        return {address: by_address[address] for address in addresses if address in by_address}
+
+    def _versions(self, ids: Sequence[int]) -> dict[int, Row]:
+        """Return the columns of the entities as they were, with their balances, without deleted ones."""
+        if not ids:
+            return {}
+        # Indexes: the primary key (id), entity_history__id_lower (id, lower(timestamp_range)).
+        version = " union all ".join(
+            f"select {ENTITY_COLUMNS}, deleted, lower(timestamp_range) as since from {table} "
+            "where id = any(%(ids)s) and lower(timestamp_range) <= %(time)s"
+            for table in ("entity", "entity_history")
+        )
         rows = self.reading.fetch(
             f"""
-            with snapshot as materialized ({self.snapshot})
-            select wanted.address, wanted.id, e.id, e.type, e.evm_address, e.alias,
-                case when e.type not in ('ACCOUNT', 'CONTRACT') or e.created_timestamp > %(time)s then 0
-                else coalesce(base.balance, 0) + coalesce((
-                    select sum(amount)::bigint from crypto_transfer
-                    where entity_id = e.id and entity_id <> 98 and consensus_timestamp <= %(time)s
-                        and consensus_timestamp > coalesce(base.consensus_timestamp, -1)
-                        and errata is distinct from 'DELETE'
-                ), 0) end,
-                e.ethereum_nonce, e.receiver_sig_required, e.key, e.memo, e.max_automatic_token_associations,
-                e.auto_renew_account_id, e.auto_renew_period, e.expiration_timestamp, e.delegation_address,
-                e.created_timestamp
-            from (
-                select address, null::bigint as id from unnest(%(addresses)s::bytea[]) address
-                union all
-                select null, id from unnest(%(ids)s::bigint[]) id
-            ) wanted
-            cross join lateral (
-                select coalesce(wanted.id, (
-                    select id from ({named}) named order by created_timestamp desc limit 1
-                )) as id
-                offset 0
-            ) known
-            cross join lateral ({version}) e
-            left join lateral (
-                select balance, consensus_timestamp from account_balance
-                where account_id = e.id and {self.in_snapshot}
-                order by consensus_timestamp desc limit 1
-            ) base on true
-            where e.deleted is not true
+            select distinct on (id) * from ({version}) version
+            order by id, since desc
             """,
-            {"time": self.time, "addresses": list(addresses), "ids": list(ids)},
+            {"ids": list(ids), "time": self.time},
         )
-        return entities_of(
-            {row[0]: row[2:] for row in rows if row[0] is not None},
-            {row[1]: row[2:] for row in rows if row[0] is None},
+        live = {row[_ID]: row[:-2] for row in rows if not row[-2]}
+        holders = [
+            id
+            for id, row in live.items()
+            if row[_TYPE] in _WITH_BALANCE and (row[_CREATED] is None or row[_CREATED] <= self.at)
+        ]
+        balances = self._balances(holders)
+        return {id: (*row[:_BALANCE], balances.get(id, 0), *row[_BALANCE + 1 :]) for id, row in live.items()}
+
+    def _balances(self, accounts: Sequence[int]) -> dict[int, int]:
+        if not accounts:
+            return {}
+        balances = dict.fromkeys(accounts, 0)
+        since = dict.fromkeys(accounts, -1)
+        if self._snapshot_time is not None:
+            # Index: the primary key of account_balance (account_id, consensus_timestamp).
+            rows = self.reading.fetch(
+                f"""
+                select distinct on (account_id) account_id, balance, consensus_timestamp from account_balance
+                where account_id = any(%(accounts)s) and {self._in_snapshot}
+                order by account_id, consensus_timestamp desc
+                """,
+                {"accounts": list(accounts), "snapshot": self._snapshot_time},
+            )
+            for account, balance, time in rows:
+                balances[account], since[account] = balance, time
+        moved = [account for account in accounts if account != _FEE_ACCOUNT]
+        # Index: crypto_transfer__entity_id_consensus_timestamp, which leaves out the fee account 98.
+        rows = self.reading.fetch(
+            f"""
+            select entity_id, sum(amount)::bigint
+            from unnest(%(accounts)s::bigint[], %(since)s::bigint[]) wanted (account_id, since)
+                join crypto_transfer on entity_id = account_id and consensus_timestamp > since
+            where entity_id <> {_FEE_ACCOUNT} and consensus_timestamp <= %(time)s
+                and errata is distinct from 'DELETE'
+            group by entity_id
+            """,
+            {"accounts": moved, "since": [since[account] for account in moved], "time": self.time},
         )
+        for account, amount in rows:
+            balances[account] += amount
+        return balances
 
     def nonce(self, entity: Entity) -> int:
         """Return, of a contract, the nonce with which it created the first contract after this time.
@@ -171,48 +218,56 @@ class HistoricalTables(CurrentTables):
         return {**stored, **dict.fromkeys(others, 0)}
 
     def _stored_slots(self, keys: Sequence[SlotKey]) -> Mapping[SlotKey, int]:
-        """Return the values of the slots that had changed by this time."""
-        # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Its slots
-        # have no leading zero bytes.
-        rows = self.reading.fetch(
-            """
-            select wanted.contract_id, wanted.slot, change.value
-            from unnest(%s::bigint[], %s::bytea[]) wanted (contract_id, slot) cross join lateral (
-                select coalesce(value_written, value_read) as value from contract_state_change
-                where contract_id = wanted.contract_id and slot = wanted.slot and consensus_timestamp <= %s
-                order by consensus_timestamp desc limit 1
-            ) change
-            """,
-            ([contract for contract, _ in keys], [stripped(slot) for _, slot in keys], self.time),
-        )
-        return {
-            (contract, int.from_bytes(slot, "big")): int.from_bytes(value, "big")
-            for contract, slot, value in rows
-        }
+        by_contract: dict[int, list[int]] = {}
+        for contract, slot in keys:
+            by_contract.setdefault(contract, []).append(slot)
+        values: dict[SlotKey, int] = {}
+        for contract, slots in by_contract.items():
+            # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp).
+            rows = self.reading.fetch(
+                """
+                select wanted.slot, change.value
+                from unnest(%(slots)s::bytea[]) wanted (slot) cross join lateral (
+                    select coalesce(value_written, value_read) as value from contract_state_change
+                    where contract_id = %(contract)s and slot = wanted.slot
+                        and consensus_timestamp <= %(time)s
+                    order by consensus_timestamp desc limit 1
+                ) change
+                """,
+                {"slots": [stripped(slot) for slot in slots], "contract": contract, "time": self.time},
+            )
+            values |= {
+                (contract, int.from_bytes(slot, "big")): int.from_bytes(value, "big") for slot, value in rows
+            }
+        return values
 
     # TOKENS
 
     def total_supply(self, token: Token) -> int:
         if token.unique:
             return self._nft_count(token)
-        # Indexes: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp),
-        # token_transfer__token_account_timestamp (consensus_timestamp, token_id, account_id).
-        return self._number(
-            f"""
-                with snapshot as materialized ({self.snapshot})
-                select coalesce((
-                    select sum(balance) from (
-                        select distinct on (account_id) balance from token_balance
-                        where token_id = %(token)s and {self.in_snapshot}
-                        order by account_id, consensus_timestamp desc
-                    ) balances
-                ), 0)::bigint + coalesce((
-                    select sum(amount) from token_transfer
-                    where token_id = %(token)s and consensus_timestamp <= %(time)s
-                        and consensus_timestamp > coalesce((select at from snapshot), -1)
-                ), 0)::bigint
+        balances, since = 0, self._snapshot_time
+        if since is not None:
+            # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp).
+            balances = self._number(
+                f"""
+                select coalesce(sum(balance), 0)::bigint from (
+                    select distinct on (account_id) account_id, balance from token_balance
+                    where token_id = %(token)s and {self._in_snapshot}
+                    order by account_id, consensus_timestamp desc
+                ) balances
+                """,
+                token=token.id,
+                snapshot=since,
+            )
+        # Index: token_transfer__token_account_timestamp (consensus_timestamp, token_id, account_id).
+        return balances + self._number(
+            """
+            select coalesce(sum(amount), 0)::bigint from token_transfer
+            where token_id = %(token)s and consensus_timestamp <= %(time)s and consensus_timestamp > %(since)s
             """,
             token=token.id,
+            since=-1 if since is None else since,
         )
 
     def _nft_count(self, token: Token) -> int:
@@ -228,26 +283,38 @@ class HistoricalTables(CurrentTables):
         )
 
     def relationship(self, token: Token, account_id: int) -> Relationship | None:
+        row = self._row(self._relationship("0"), token=token.id, account=account_id)
+        if row is None:
+            return None
+        return Relationship(account_id, token.id, self._held_balance(token, account_id), *row[1:])
+
+    def _held_balance(self, token: Token, account_id: int) -> int:
         if token.unique:
-            held = SERIALS_HELD
-        else:
-            # Indexes: the primary key of token_balance (account_id, token_id, consensus_timestamp),
-            # token_transfer__account_timestamp (account_id, consensus_timestamp).
-            held = f"""
-                coalesce((
-                    select balance from token_balance
-                    where account_id = %(account)s and token_id = %(token)s and {self.in_snapshot}
-                    order by consensus_timestamp desc limit 1
-                ), 0) + coalesce((
-                    select sum(amount) from token_transfer
-                    where account_id = %(account)s and token_id = %(token)s
-                        and consensus_timestamp <= %(time)s
-                        and consensus_timestamp > coalesce((select at from snapshot), -1)
-                ), 0)::bigint
+            return self._number(f"select {_SERIALS_HELD}", token=token.id, account=account_id)
+        balance, since = 0, self._snapshot_time
+        if since is not None:
+            # Index: the primary key of token_balance (account_id, token_id, consensus_timestamp).
+            balance = self._number(
+                f"""
+                select balance from token_balance
+                where account_id = %(account)s and token_id = %(token)s and {self._in_snapshot}
+                order by consensus_timestamp desc limit 1
+                """,
+                account=account_id,
+                token=token.id,
+                snapshot=since,
+            )
+        # Index: token_transfer__account_timestamp (account_id, consensus_timestamp).
+        return balance + self._number(
             """
-        statement = f"with snapshot as materialized ({self.snapshot}) {self._relationship(held)}"
-        row = self._row(statement, token=token.id, account=account_id)
-        return None if row is None else Relationship(account_id, token.id, *row)
+            select coalesce(sum(amount), 0)::bigint from token_transfer
+            where account_id = %(account)s and token_id = %(token)s
+                and consensus_timestamp <= %(time)s and consensus_timestamp > %(since)s
+            """,
+            account=account_id,
+            token=token.id,
+            since=-1 if since is None else since,
+        )
 
     def hbar_allowance(self, owner: int, spender: int) -> int:
         # Indexes: the primary key of crypto_allowance (owner, spender), the one of its history that ends in
@@ -272,25 +339,36 @@ class HistoricalTables(CurrentTables):
     def _remaining_allowance(self, table: str, allowance: str, transfers: str, values: dict[str, int]) -> int:
         """What is left of an allowance after the transfers that used it; 0 without one.
 
-        Who spends is the sender that the result of a contract names, else the payer. Index: the primary key
-        of contract_result (consensus_timestamp).
+        Who spends is the sender that the result of a contract names, else the payer.
         """
         row = self.reading.fetch_one(
-            f"""
-            with granted as ({self._granted(table, allowance)})
-            select amount_granted + coalesce((
-                select sum(amount) from {transfers} and is_approval
-                    and t.consensus_timestamp > since and t.consensus_timestamp <= %(time)s
-                    and %(spender)s = coalesce((
-                        select r.sender_id from contract_result r
-                        where r.consensus_timestamp = t.consensus_timestamp
-                    ), t.payer_account_id)
-            ), 0)::bigint
-            from granted order by since desc limit 1
-            """,
+            f"select amount_granted, since from ({self._granted(table, allowance)}) granted "
+            "order by since desc limit 1",
             {**values, "time": self.time},
         )
-        return 0 if row is None else max(int(row[0]), 0)
+        if row is None:
+            return 0
+        amount, since = row
+        # Indexes: those of the transfers of an account; the primary key of contract_result, which begins with
+        # the time.
+        spent = self.reading.fetch(
+            f"""
+            select consensus_timestamp, payer_account_id, amount from {transfers} and is_approval
+                and consensus_timestamp > %(since)s and consensus_timestamp <= %(time)s
+            """,
+            {**values, "since": since, "time": self.time},
+        )
+        results: Sequence[Row] = spent and self.reading.fetch(
+            """
+            select consensus_timestamp, sender_id from contract_result
+            where consensus_timestamp = any(%s) and sender_id is not null
+            """,
+            ([time for time, *_ in spent],),
+        )
+        senders: dict[int, int] = dict(results)
+        spender = values["spender"]
+        left: int = amount + sum(moved for time, payer, moved in spent if senders.get(time, payer) == spender)
+        return max(left, 0)
 
     def _granted(self, table: str, allowance: str) -> str:
         """A query for the versions of an allowance: how much, and since when."""

@@ -14,6 +14,7 @@ from web3sim.operations.tokens import status, supply
 from web3sim.operations.tokens.airdrops import cancel, claim
 from web3sim.operations.tokens.reject import reject
 from web3sim.system_contracts.abi import int64_of
+from web3sim.system_contracts.function_signatures import selector_of
 from web3sim.system_contracts.functions import (
     Function,
     Gas,
@@ -24,7 +25,6 @@ from web3sim.system_contracts.functions import (
     flat,
     same_columns,
 )
-from web3sim.system_contracts.signatures import selector_of
 from web3sim.system_contracts.token_service import approvals, bodies, transfers, views
 from web3sim.system_contracts.token_service.info import no_token_info
 from web3sim.system_contracts.token_service.views import token_view

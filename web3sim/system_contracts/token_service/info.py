@@ -13,7 +13,7 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import ZERO_ADDRESS, Address
 from web3sim.operations.holdings import KYC_GRANTED, owner_of
 from web3sim.operations.signatures import parse_key
-from web3sim.state.chain_id import MAINNET_CHAIN_ID, chain_id
+from web3sim.state.blocks import MAINNET_CHAIN_ID, chain_id
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import CustomFees, Nft, Token
 from web3sim.system_contracts.token_service.bodies import KEY_COLUMNS

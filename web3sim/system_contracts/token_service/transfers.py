@@ -5,7 +5,6 @@ from typing import Any
 
 from mirror.core.values import entity_id
 from web3sim.engine.interface import ZERO_ADDRESS, Address
-from web3sim.operations.crypto_transfer import crypto_transfer, price
 from web3sim.operations.holdings import account_number, existing_account, owner_of, pay_fee, token_address
 from web3sim.operations.prices import AIRDROP, ASSOCIATE
 from web3sim.operations.rejections import Rejected, Rejection, reject_if
@@ -21,6 +20,7 @@ from web3sim.operations.transfers.body import (
     placeholder,
 )
 from web3sim.operations.transfers.checks import MAX_FUNGIBLE_ADJUSTMENTS, MAX_NFTS, credits_system_account
+from web3sim.operations.transfers.crypto_transfer import crypto_transfer, price
 from web3sim.state.overlay import Overlay
 from web3sim.state.tables.rows import Token
 from web3sim.system_contracts.abi import InvalidArguments, int64_of

@@ -9,7 +9,7 @@ from django.db import connection
 
 from ledger.ingest.named_ranges import InvalidRange
 from tests.ledger.ingest.load import load, stored
-from tests.web3sim.past.replay.lives import lived
+from tests.web3sim.past.lives import lived
 from web3sim.state import cache
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

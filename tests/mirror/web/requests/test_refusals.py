@@ -21,7 +21,8 @@ from mirror.core.db.reading.sql import fetch_one
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected
 from mirror.core.metrics import http
 from mirror.core.rest.answers import errors
-from mirror.web.requests import rate_limits, refusals
+from mirror.core.rest.limits import client_limits
+from mirror.web.requests import refusals
 from mirror.web.requests.gateway import Gateway
 from tests.memory import memory_kept_by
 from tests.mirror.web.environment import Protocol
@@ -305,7 +306,7 @@ def test_each_answer_to_a_limited_client_has_its_limit_and_one_too_many_is_refus
     settings_of({"rest.rateLimit.requestsPerSecond": 1, "rest.rateLimit.burst": 5})
     held = _Held()
     held.going.set()
-    gateway = Gateway(held, [], rate_limits.create_memory())
+    gateway = Gateway(held, [], client_limits.configured())
     # A client that asks once a second is never refused: however busy the machine is, this is faster.
     answers = [_ask(gateway).answer()]
     while answers[-1][0] == 200:
@@ -315,6 +316,18 @@ def test_each_answer_to_a_limited_client_has_its_limit_and_one_too_many_is_refus
     assert (status, headers["retry-after"]) == (429, "1")
     assert {headers["ratelimit-policy"] for _, headers, _ in answers} == {'"client";q=5;w=5'}
     assert answers[0][1]["ratelimit"] == '"client";r=4;t=1'
+
+
+@pytest.mark.parametrize(
+    ("path", "method"), [("/health/readiness", "GET"), ("/admin/", "GET"), (BLOCKS, "OPTIONS")]
+)
+def test_only_requests_for_data_of_the_api_are_limited(settings_of, path, method):
+    settings_of({"rest.rateLimit.requestsPerSecond": 1})
+    held = _Held()
+    held.going.set()
+    gateway = Gateway(held, [], client_limits.configured())
+
+    assert [_ask(gateway, path, method).answer()[0] for _ in range(3)] == [200] * 3
 
 
 def test_without_a_limit_answers_have_no_word_of_one(settings_of):

@@ -12,7 +12,7 @@ from web3sim.engine.computation import EngineComputation
 from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Profile, Status
 from web3sim.engine.state import TRANSLATION_ALLOWANCE
 from web3sim.engine.translation.engine import TranslatedEngine
-from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.instructions import Instructions
 from web3sim.engine.translation.programs import (
     BLOCKS_PER_CHARACTER,
     CREATIONS,

@@ -9,7 +9,7 @@ from tests.web3sim.engine.programs import program
 from tests.web3sim.engine.world import code
 from web3sim.engine.code import jump_destinations
 from web3sim.engine.computation import EngineComputation
-from web3sim.engine.translation.operations import Instructions
+from web3sim.engine.translation.instructions import Instructions
 from web3sim.engine.translation.runtime import NAMES
 from web3sim.engine.translation.source import CHARACTER_LIMIT, INSTRUCTION_LIMIT, CodeProfile, trace_source
 

@@ -7,7 +7,7 @@ from eth.vm import opcode_values as op
 
 from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, SENDER, World, code
 from web3sim.engine.interface import AccountRecord, CallRequest, Profile
-from web3sim.engine.translation.operations import ARITY
+from web3sim.engine.translation.instructions import ARITY
 from web3sim.engine.translation.symbols import PURE
 
 EDGES = [

@@ -9,22 +9,17 @@ from typing import Any
 
 import pytest
 
-from mirror.core.db.distribution import is_distributed
 from tests.e2e.life import Life
 from tests.ledger.ingest.load import load, stored
 from web3sim.state.blocks import block_hashes, find_block, parse_block
 from web3sim.state.database import Reading
 from web3sim.state.tables.current import CurrentTables
-from web3sim.state.tables.distributed import DistributedHistoricalTables
 from web3sim.state.tables.historical import HistoricalTables
 
 SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "1"))
 TRANSACTIONS = 250
-FEW_TRANSACTIONS = 90
 # Of its balance only the snapshots are read.
 FEE_ACCOUNT = 98
-# For one machine, and for tables that are distributed over several.
-PAST = (HistoricalTables, DistributedHistoricalTables)
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
@@ -77,7 +72,6 @@ def test_the_state_at_a_block_is_what_was_current_then(seed: int) -> None:
     while life.transactions < TRANSACTIONS:
         life.go_on(30)
     reading = Reading()
-    past = PAST[is_distributed()]
     then: dict[int, Answers] = {}
     for block in life.blocks:
         load(block)
@@ -87,23 +81,7 @@ def test_the_state_at_a_block_is_what_was_current_then(seed: int) -> None:
         hashes = block_hashes(block.number, block.number, reading)
         assert hashes == {block.number: latest.block.hash[:32]}
     for time, expected in then.items():
-        check(everything(past(time, reading)), expected, time)
-
-
-def test_the_forms_for_distributed_tables_answer_the_same() -> None:
-    life = Life(SEEDS + 1)
-    while life.transactions < FEW_TRANSACTIONS:
-        life.go_on(30)
-    for block in life.blocks:
-        load(block)
-    reading = Reading()
-    past, distributed_past = PAST
-    for block in life.blocks[::2]:
-        time = find_block(parse_block(f"{block.number}"), reading).block.consensus_end
-        answers = everything(distributed_past(time, reading))
-        assert answers
-        if not is_distributed():
-            check(answers, everything(past(time, reading)), time)
+        check(everything(HistoricalTables(time, reading)), expected, time)
 
 
 def check(answers: Answers, expected: Answers, time: int | None) -> None:

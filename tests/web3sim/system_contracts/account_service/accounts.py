@@ -11,7 +11,7 @@ from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import CALLER, run
 from tests.web3sim.system_contracts.scripts import Outcome, Step, outcomes, script
 from web3sim.engine.interface import CallResult, Status
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 SERVICE = long_zero(0x16A)
 CODES = {name: number for number, name in NAMES.items()}

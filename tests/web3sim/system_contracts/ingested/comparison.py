@@ -42,7 +42,7 @@ from web3sim.state.proxy_code import (
     SCHEDULE_SERVICE,
     TOKEN_SERVICE,
 )
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 _REDIRECT = {
     TOKEN_SERVICE: REDIRECT_FOR_TOKEN,

@@ -21,7 +21,7 @@ from tests.web3sim.system_contracts.ingested.numbers import (
     UNITS,
 )
 from web3sim.state.proxy_code import ACCOUNT_SERVICE, SCHEDULE_SERVICE, TOKEN_SERVICE
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 # TOKENS
 

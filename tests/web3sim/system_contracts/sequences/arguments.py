@@ -21,7 +21,7 @@ from tests.web3sim.system_contracts.sequences.ledger import (
     UNIQUE,
     owner_of,
 )
-from web3sim.system_contracts.signatures import canonical, parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import canonical, parameters_of, selector_of
 
 NOBODY, UNKNOWN, NEW = bytes(20), long_zero(999_999), bytes([0x61]) * 20
 #: Where entities that a call creates come to live: the highest number before it and the numbers kept free.

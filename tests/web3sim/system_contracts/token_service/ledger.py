@@ -12,7 +12,7 @@ from tests.web3sim.system_contracts.calls import CALLER, SERVICE, data_of, run, 
 from tests.web3sim.system_contracts.scripts import Outcome, Step, outcomes, script
 from web3sim.engine.interface import CallResult, Status
 from web3sim.operations.rejections import Rejection
-from web3sim.system_contracts.signatures import selector_of
+from web3sim.system_contracts.function_signatures import selector_of
 from web3sim.system_contracts.token_service.functions import FUNCTIONS
 
 CODES = {name: number for number, name in NAMES.items()}

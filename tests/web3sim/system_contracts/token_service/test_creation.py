@@ -13,10 +13,10 @@ from web3sim.engine import registry
 from web3sim.engine.interface import CallRequest, CallResult, Halt, Status, SystemCall
 from web3sim.operations.prices import WITHOUT_FILES
 from web3sim.state.overlay import Overlay
-from web3sim.state.overrides import OverriddenState, Override
+from web3sim.state.overridden_state import OverriddenState, Override
 from web3sim.state.tables.rows import Relationship
 from web3sim.system_contracts.contracts import NetworkContracts
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 TREASURY, COLLECTOR, OTHER, CREATOR = 1001, 1002, 1003, 2009
 ALIASED, KEYLESS, ALIAS, NO_KEY = 1004, 1005, b"\xcc" * 20, b"\x32\x00"

@@ -33,7 +33,7 @@ from tests.web3sim.system_contracts.token_service.ledger import (
 )
 from web3sim.engine.interface import Halt, Status
 from web3sim.operations.prices import WITHOUT_FILES
-from web3sim.system_contracts.signatures import selector_of
+from web3sim.system_contracts.function_signatures import selector_of
 
 ASSOCIATE, DISSOCIATE = "associateToken(address,address)", "dissociateToken(address,address)"
 BALANCE_OF = "balanceOf(address)"

@@ -4,7 +4,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from mirror.core.db.distribution import is_distributed
 from tests.build import START
 from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero
@@ -17,7 +16,7 @@ from tests.web3sim.system_contracts.simulation import (
     logged,
     outcomes,
 )
-from tests.web3sim.system_contracts.test_statements import MORE_WHERE_DISTRIBUTED
+from tests.web3sim.system_contracts.test_statements import MORE_IN_THE_PAST
 from tests.web3sim.system_contracts.token_service.moving import (
     ALICE,
     BOB,
@@ -232,7 +231,7 @@ def test_a_transfer_reads_accounts_the_token_and_two_relationships(
 ):
     ledger.transaction(START + 50, tokens=[(TOKEN, ALICE, 50)])
     # What is called at its own address is looked at for its code.
-    few = 4 + MORE_WHERE_DISTRIBUTED * (is_distributed() and state_of is not current)
+    few = 4 + MORE_IN_THE_PAST * (state_of is not current)
     for most in (few if token is None else few + 1, 0):
         calls = Simulation(sender=ALICE, state=state_of())
         calls.overlay.address_of(ALICE)

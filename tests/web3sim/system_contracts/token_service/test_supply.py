@@ -32,7 +32,7 @@ from tests.web3sim.system_contracts.token_service.ledger import (
 from web3sim.engine.interface import CallResult, Halt, Status
 from web3sim.state.ledger import LedgerState
 from web3sim.system_contracts.abi import one_string
-from web3sim.system_contracts.signatures import parameters_of, selector_of
+from web3sim.system_contracts.function_signatures import parameters_of, selector_of
 
 MINT, MINT_V1 = "mintToken(address,int64,bytes[])", "mintToken(address,uint64,bytes[])"
 BURN, BURN_V1 = "burnToken(address,int64,int64[])", "burnToken(address,uint64,int64[])"

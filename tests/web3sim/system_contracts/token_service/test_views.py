@@ -14,7 +14,7 @@ from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from tests.web3sim.system_contracts.token_service.ledger import CODES, REMOVED
 from web3sim.engine.interface import Halt, Status
 from web3sim.operations.prices import WITHOUT_FILES
-from web3sim.system_contracts.signatures import canonical, parameters_of
+from web3sim.system_contracts.function_signatures import canonical, parameters_of
 from web3sim.system_contracts.token_service.functions import FUNCTIONS
 
 TREASURY, OWNER, SPENDER, COLLECTOR = 1001, 2001, 2002, 2003
