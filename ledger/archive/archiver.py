@@ -87,8 +87,8 @@ class ArchiveBatch:
 
     def update_metrics(self) -> None:
         """Count what was archived and what was not, once the batch is committed."""
-        ingest.ARCHIVED.add(by=len(self.files) - len(self.missing))
-        ingest.ARCHIVE_FAILURES.add(by=len(self.missing))
+        ingest.ARCHIVED.inc(len(self.files) - len(self.missing))
+        ingest.ARCHIVE_FAILURES.inc(len(self.missing))
         if self.missing:
             first, reason = self.missing[0]
             log.error(

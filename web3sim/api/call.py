@@ -170,7 +170,7 @@ class ContractCall(SimulationView):
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
-            simulation.REFUSED.add(str(error).rstrip("."))
+            simulation.REFUSED.labels(str(error).rstrip(".")).inc()
             raise TooManyRequests(str(error)) from None
         except CallUnavailable as error:
             raise Unavailable(f"Not simulated: {error}") from None
@@ -209,7 +209,7 @@ def _answer(body: CallBody, deadline: float, client: Client) -> Answer:
         call = _call(body, engine, deadline)
         answer: Answer = pool.pool().run(call, deadline, client)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
-        simulation.GAS.add(by=answer.used or 0)
+        simulation.GAS.inc(answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
             log.error("call_failed", request=filters.log_text(body))
     except (throttle.Throttled, InvalidBody, CallRefused):

@@ -1,6 +1,6 @@
 """The processes of a node: their roles, and the resources that each of them takes.
 
-Processes with metrics have a file of counts, which names their role. Children of a web worker run contract
+Processes with metrics have a file that names their role. Children of a web worker run contract
 calls; those of the node's own PostgreSQL are found by its data folder.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import psutil
 
-from mirror.core.metrics import files
+from mirror.core import metrics
 
 WEB_WORKER, CALL_PROCESS, DATABASE = "web worker", "call process", "database"
 
@@ -26,7 +26,7 @@ class Process(NamedTuple):
     open_files: int | None
 
 
-def node_processes(counting: Iterable[files.Process], postgres_data: Path) -> list[Process]:
+def node_processes(counting: Iterable[metrics.Process], postgres_data: Path) -> list[Process]:
     roles = {each.pid: each.role for each in counting}
     with suppress(OSError, ValueError):
         roles[int((postgres_data / "postmaster.pid").read_text().partition("\n")[0])] = DATABASE

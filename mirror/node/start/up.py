@@ -28,12 +28,11 @@ from ledger.ingest import stored_network
 from ledger.ingest.errors import IngestError
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source import stream_settings
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import failure
 from mirror.core.db.distribution import distributing
 from mirror.core.logs import Echo
-from mirror.core.metrics import files
 from mirror.core.processes import exits, operating_system, signals
 from mirror.demo import run
 from mirror.demo.live import network
@@ -189,7 +188,7 @@ def _run(
 
     Errors: OperatorError if the first part dies before it has ever answered.
     """
-    files.start_writing("supervisor")
+    metrics.start("supervisor")
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()
@@ -239,7 +238,7 @@ def _sdk_ports() -> ModuleType:
 def _with_metrics(role: str, work: Callable[[Echo], None], echo: Echo) -> None:
     """Do the work of a process with metrics of its own, which ends with the supervisor."""
     signals.end_with_parent()
-    files.start_writing(role)
+    metrics.start(role)
     work(echo)
 
 
