@@ -1,7 +1,6 @@
 """Django's settings, derived from those of the operator in `mirror.core.config`."""
 
 import secrets
-import tomllib
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from mirror.node.admin import access
 from mirror.node.postgres.installation import server_paths
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
+VERSION = "1.0.0"
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
 # The bucket folder of the node's own demo network, below DATA_DIR.
 DEMO_STREAM = "demo-stream"
