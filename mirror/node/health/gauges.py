@@ -9,10 +9,12 @@ import os
 import platform
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
+import psutil
 from django.conf import settings
 from prometheus_client import write_to_textfile
 from prometheus_client.core import GaugeMetricFamily
@@ -28,7 +30,6 @@ from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import block_nodes, checks, inventory, replicas
 from mirror.node.health.checks import Health
-from mirror.node.health.processes import node_processes
 from mirror.node.health.status import Status
 from mirror.node.postgres.installation import server_paths
 
@@ -39,6 +40,8 @@ _REPORT_SECONDS, _SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS = 5.0, 60.0, 20.0
 _LOCK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _HOUR = 3600
 _GAUGES = [each for each in vars(node).values() if isinstance(each, node.Gauge)]
+
+WEB_WORKER, CALL_PROCESS, DATABASE = "web worker", "call process", "database"
 
 _SESSIONS = """
     select coalesce(state, 'none'), count(*) from pg_stat_activity
@@ -206,3 +209,50 @@ def _disks_values() -> Iterator[Reading]:
 def _kind(process: str) -> str:
     """Return what a process does, without its number: "web worker 1 (process 77)" is a web worker."""
     return process.partition(" (process ")[0].rstrip("0123456789 ")
+
+
+# PROCESSES
+
+
+class Process(NamedTuple):
+    """A process; `open_files` is None for one of another user."""
+
+    role: str
+    pid: int
+    processor_seconds: float
+    resident_bytes: int
+    open_files: int | None
+
+
+def node_processes(counting: Iterable[metrics.Process], postgres_data: Path) -> list[Process]:
+    """Return the processes of a node with what each takes.
+
+    Those with metrics have a file that names their role. Children of a web worker run contract calls; the
+    processes of the node's own PostgreSQL are found by its data folder.
+    """
+    roles = {each.pid: each.role for each in counting}
+    with suppress(OSError, ValueError):
+        roles[int((postgres_data / "postmaster.pid").read_text().partition("\n")[0])] = DATABASE
+    # Not psutil's own children: it fails for a process of another user that it may not see.
+    parents = {each.pid: each.info["ppid"] for each in psutil.process_iter(["ppid"])}
+    roles |= {pid: role for pid in parents if pid not in roles and (role := _inherited(pid, roles, parents))}
+    found = []
+    for pid, role in sorted(roles.items()):
+        with suppress(psutil.Error):
+            process = psutil.Process(pid)
+            with process.oneshot():
+                times, memory, open_files = process.cpu_times(), process.memory_info(), None
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+            with suppress(psutil.AccessDenied):
+                open_files = process.num_fds()
+            found.append(Process(role, pid, times.user + times.system, memory.rss, open_files))
+    return found
+
+
+def _inherited(pid: int, roles: Mapping[int, str], parents: Mapping[int, int | None]) -> str | None:
+    """Return the role of a process below one with a role of its own."""
+    at = parents[pid]
+    while at and at not in roles:
+        at = parents.get(at)
+    return {WEB_WORKER: CALL_PROCESS, DATABASE: DATABASE}.get(roles[at]) if at else None
