@@ -24,6 +24,7 @@ ENV PATH=/app/.venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     SVC_MIRROR_DATA=/data \
+    PROMETHEUS_MULTIPROC_DIR=/dev/shm/ledger-mirror \
     SVC_MIRROR_WEB_HOST=0.0.0.0 \
     PORT=8000
 USER mirror

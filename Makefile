@@ -19,7 +19,7 @@ IN_OWN_SESSION = $(BIN)/python -c 'import os, sys; os.setsid(); os.execv(sys.exe
 
 LOCK_OPTIONS = --quiet --universal --python-version 3.11 --generate-hashes --no-header --annotation-style line $(LOCK)
 
-.PHONY: up test coverage checklist lint install install-dev lock compile architecture block-node-api
+.PHONY: up test coverage checklist lint install install-dev lock telemetry compile architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -52,6 +52,10 @@ architecture: install-dev
 block-node-api: install-dev
 	cd ledger/stream/source/block_node && ../../../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. api.proto
 
+# What traces need: mirror/docs/metrics.md.
+telemetry:
+	$(INSTALL) requirements-telemetry.txt
+
 # Machine code of the modules that take the most time, by a C compiler: mirror/docs/install.md.
 compile: install
 	$(INSTALL) requirements-compile.txt
@@ -73,6 +77,8 @@ install-dev:
 # LOCK=--upgrade takes the newest release of each package that is not pinned there.
 lock: install-dev
 	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --output-file requirements.txt
-	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --group dev --constraints requirements.txt \
-	  --output-file requirements-dev.txt
+	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --extra telemetry --constraints requirements.txt \
+	  --output-file requirements-telemetry.txt
+	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --extra telemetry --group dev \
+	  --constraints requirements-telemetry.txt --output-file requirements-dev.txt
 	$(BIN)/uv pip compile $(LOCK_OPTIONS) --group compile --output-file requirements-compile.txt

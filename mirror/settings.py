@@ -1,25 +1,44 @@
 """Django's settings, derived from those of the operator in `mirror.core.config`."""
 
 import secrets
-import tomllib
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from mirror.core import config
 from mirror.core.config.caches import caches
 from mirror.core.config.database import parse_url
+from mirror.core.config.setting import InvalidSetting
 from mirror.node.admin import access
 from mirror.node.postgres.installation import server_paths
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
+VERSION = "1.0.0"
 DATA_DIR = (BASE_DIR / config.value("data")).resolve()
 # The bucket folder of the node's own demo network, below DATA_DIR.
 DEMO_STREAM = "demo-stream"
 
-DEBUG = False
 IS_PRODUCTION = config.value("profile") == "production"
+DEBUG: bool = config.value("web.debug")
+INTERNAL_IPS = ["127.0.0.1", "::1"]
+HAS_TOOLBAR = DEBUG and find_spec("debug_toolbar") is not None
+if DEBUG and (
+    IS_PRODUCTION
+    or config.value("web.host") not in ("localhost", *INTERNAL_IPS)
+    or config.value("web.trustedProxies")
+    or config.value("web.adminOrigins")
+):
+    raise InvalidSetting(
+        "SVC_MIRROR_WEB_DEBUG=true shows settings and stacks to every client: it needs a node for this "
+        "machine alone, with SVC_MIRROR_WEB_HOST=127.0.0.1, SVC_MIRROR_PROFILE=local, and without a proxy "
+        "(SVC_MIRROR_WEB_TRUSTEDPROXIES, SVC_MIRROR_WEB_ADMINORIGINS)."
+    )
+if config.value("telemetry.endpoint") and find_spec("opentelemetry") is None:
+    raise InvalidSetting(
+        "SVC_MIRROR_TELEMETRY_ENDPOINT needs OpenTelemetry: `make telemetry` installs it, and so does "
+        "`pip install '.[telemetry]'`."
+    )
 # `up` and `serve` make the stored key; without it sessions end with the process that started them.
 SECRET_KEY = config.value("web.secretKey") or access.stored_session_key(DATA_DIR) or secrets.token_urlsafe(50)
 ALLOWED_HOSTS = list(config.value("web.allowedHosts"))
@@ -38,6 +57,8 @@ INSTALLED_APPS = [
     "django_filters",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
+    *(["debug_toolbar"] if HAS_TOOLBAR else []),
     "mirror",
     "ledger",
     "contracts",
@@ -56,6 +77,10 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "DEFAULT_GENERATOR_CLASS": "mirror.core.rest.schema.description.Generator",
     "ENABLE_DJANGO_DEPLOY_CHECK": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "/favicon.svg",
+    # Without the image of a service that checks descriptions.
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
     # Not the hook that makes components of enumerations: the names that it gives to `_type` and `type` differ
     # only by case and an underscore, which generators of clients drop.
     "POSTPROCESSING_HOOKS": [],
@@ -66,6 +91,7 @@ LOGGING_CONFIG, LOGGING = "mirror.core.logs.configuring.configure", {"version": 
 MIDDLEWARE = [
     "mirror.core.rest.answers.middleware.ApiMiddleware",
     "mirror.core.admin.access.middleware.AdminCompressionMiddleware",
+    *(["debug_toolbar.middleware.DebugToolbarMiddleware"] if HAS_TOOLBAR else []),
     "mirror.core.admin.access.middleware.AdminSecurityMiddleware",
     "mirror.core.admin.access.middleware.AdminFrameMiddleware",
     "mirror.core.admin.access.middleware.AdminSessionMiddleware",

@@ -1,4 +1,5 @@
-from django.urls import URLPattern, URLResolver, path, re_path
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.urls.resolvers import RoutePattern
 from django.views.generic import RedirectView
 
@@ -104,6 +105,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("health/readiness", health.readiness),
     path("health/lag", health.lag),
     path("metrics", metrics.metrics),
+    *([path("__debug__/", include("debug_toolbar.urls"))] if settings.HAS_TOOLBAR else []),
     spring_unknown_route("network/"),
     spring_unknown_route(f"accounts/{SPRING_ACCOUNT}/(?:airdrops|allowances/nfts|hooks)"),
     re_path(r"^(?!api/)", answer.not_found),

@@ -13,7 +13,9 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, get_resolver
 
+from mirror.core import config
 from mirror.core.config.reverse_proxies import apply_forwarded
+from mirror.web.monitoring import telemetry
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 
@@ -60,7 +62,8 @@ class ApiHandler(WSGIHandler):
         self, environ: dict[str, Any], start_response: Any
     ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
-        if not path.startswith(_API):
+        # Only the whole middleware has that of traces.
+        if not path.startswith(_API) or config.value(telemetry.ENDPOINT):
             # Pages compare the address that they are reached by with that of a form.
             return super().__call__(apply_forwarded(environ), start_response)
         is_plain = environ["REQUEST_METHOD"] in _READ_METHODS and path.isascii()
@@ -81,6 +84,7 @@ class ApiHandler(WSGIHandler):
 
 
 django.setup(set_prefix=False)
+telemetry.start()
 application = ApiHandler()
 
 # A request makes hundreds of objects, which die with it, and no cycles: see `mirror.core.rest.answers.views`.

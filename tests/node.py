@@ -56,6 +56,7 @@ class Node:
         return {
             "PATH": os.environ["PATH"],
             "SVC_MIRROR_DATA": str(self.folder),
+            "PROMETHEUS_MULTIPROC_DIR": f"{self.folder}/metrics",
             "PORT": str(self.port),
             "SVC_MIRROR_DEMO_BLOCKS": str(BLOCKS),
             **PATIENT_ENVIRONMENT,

@@ -81,7 +81,7 @@ def test_the_loader_is_alive_while_the_file_of_its_counts_is_new(tmp_path: Path)
     loader = yaml.safe_load(re.sub(r"^.*\{\{.*$", "", TEMPLATES["loader"], flags=re.M))
     (container,) = loader["spec"]["template"]["spec"]["containers"]
     probe = container["livenessProbe"]
-    folder = f"{variables_of_image()['SVC_MIRROR_DATA']}/metrics"
+    folder = variables_of_image()["PROMETHEUS_MULTIPROC_DIR"]
     *start, script = probe["exec"]["command"]
     assert f" {folder} " in script
 
@@ -90,7 +90,7 @@ def test_the_loader_is_alive_while_the_file_of_its_counts_is_new(tmp_path: Path)
         return subprocess.run(command, capture_output=True).returncode != 0
 
     assert fails()
-    file = tmp_path / "metrics/7-100.json"
+    file = tmp_path / "metrics/0.process"
     file.parent.mkdir()
     file.touch()
     assert not fails()

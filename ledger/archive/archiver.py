@@ -85,8 +85,8 @@ class ArchiveBatch:
             cursor.executemany(_FAILURE, failures)
 
     def update_metrics(self) -> None:
-        ingest.ARCHIVED.add(by=len(self.files) - len(self.missing))
-        ingest.ARCHIVE_FAILURES.add(by=len(self.missing))
+        ingest.ARCHIVED.inc(len(self.files) - len(self.missing))
+        ingest.ARCHIVE_FAILURES.inc(len(self.missing))
         if self.missing:
             first, reason = self.missing[0]
             log.error(

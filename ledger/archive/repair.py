@@ -109,7 +109,7 @@ def repair(
                 if not archived:
                     set_in_use(cursor)
                 cursor.execute(_ARCHIVED, [row.consensus_end])
-            ingest.ARCHIVED.add()
+            ingest.ARCHIVED.inc()
             archived += 1
     resume_after = rows[-1].consensus_end if len(rows) == _MAX_FILES else 0
     return ArchiveRepair(archived, len(rows) - archived, resume_after)

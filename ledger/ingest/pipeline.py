@@ -107,7 +107,7 @@ class Pipeline:
                         self._quorums.clear()
                     batch = self._new_batch()
         except (StreamFileError, IngestError) as error:
-            ingest.REFUSED.add(error.kind)
+            ingest.REFUSED.labels(error.kind).inc()
             # Rows of the file that failed may be among those of the batch: load the files before it alone.
             self._build.clear()
             self._finish_writing(writer)
@@ -140,8 +140,8 @@ class Pipeline:
     def _finish_writing(self, writer: Writer) -> None:
         if writer.finish():
             self._dirty.commit()
-            ingest.FILES.add(by=self._submitted.files - self.committed.files)
-            ingest.TRANSACTIONS.add(by=self._submitted.transactions - self.committed.transactions)
+            ingest.FILES.inc(self._submitted.files - self.committed.files)
+            ingest.TRANSACTIONS.inc(self._submitted.transactions - self.committed.transactions)
             self.committed = self._submitted
             self._report_committed()
 

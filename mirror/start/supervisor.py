@@ -12,9 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.context import ForkProcess as Process
 
-from mirror.core import logs
+from mirror.core import logs, metrics
 from mirror.core.config.errors import OperatorError
-from mirror.core.metrics import files
 from mirror.core.processes import exits, operating_system, process_table, signals
 from mirror.core.processes.backoff import Backoff
 from mirror.node.postgres.server import Server
@@ -174,5 +173,5 @@ class Database(_Supervised):
 def run_with_metrics(role: str, work: Callable[[logs.Echo], None], echo: logs.Echo) -> None:
     """Do the work of a process with metrics of its own, which ends with the supervisor."""
     signals.end_with_parent()
-    files.start_writing(role)
+    metrics.start(role)
     work(echo)

@@ -23,11 +23,10 @@ from django.db import connections
 
 from ledger.ingest import stored_network
 from ledger.stream.source import stream_settings
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.distribution import distributing
 from mirror.core.logs import Echo
-from mirror.core.metrics import files
 from mirror.core.processes import operating_system, signals
 from mirror.node.admin import access, production
 from mirror.node.postgres import reader_role
@@ -149,7 +148,7 @@ def _run(
 
     Errors: OperatorError if the first part dies before it has ever answered.
     """
-    files.start_writing("supervisor")
+    metrics.start("supervisor")
     settings.SECRET_KEY = config.value("web.secretKey") or access.session_key(settings.DATA_DIR)
     # The child processes are copies of this one, and a copied connection can't be used.
     connections.close_all()

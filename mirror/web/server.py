@@ -21,13 +21,12 @@ from typing import Any
 from django.contrib.staticfiles.finders import AppDirectoriesFinder
 from django.urls import get_resolver
 
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import replicas
 from mirror.core.db.reading import timeouts
 from mirror.core.db.scheduling import slow_slot
-from mirror.core.metrics import files
 from mirror.core.processes import operating_system, process_table, signals
 from mirror.core.rest import users
 from mirror.core.rest.limits import client_limits, clients
@@ -164,7 +163,7 @@ def serve(listening: socket.socket) -> None:
     signals.end_with_parent()
     # Its workers are copies, each with more than a hundred threads.
     operating_system.share_heap()
-    files.start_writing("web server")
+    metrics.start("web server")
     static = _static_folders()
     most_connections = min(_CONNECTIONS, operating_system.raise_descriptor_limit() - _OTHER_DESCRIPTORS)
     server = Server(
@@ -223,7 +222,7 @@ def _application(
     from mirror.wsgi import application
     from web3sim.processes import pool
 
-    files.start_writing("web worker")
+    metrics.start("web worker")
     # Its processes start, and end before this one.
     pool.pool()
     Finalize(None, pool.stop, exitpriority=_FIRST)

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -210,6 +211,18 @@ def filter_the_requests_of_the_api(site: Site, faults: Faults) -> None:
             faults.add("a link does not end the filter")
 
 
+def show_the_requests_in_swagger_ui(site: Site, faults: Faults) -> None:
+    """It lists the requests, by files of this node alone."""
+    with site.opened() as page:
+        hosts = set[str]()
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+        page.goto("/api/v1/docs/swagger/")
+        page.locator(".opblock-summary-path").first.wait_for()
+        # Images in style sheets have no host.
+        if hosts - {urlsplit(site.base).netloc, ""}:
+            faults.add("Swagger UI requests", *hosts)
+
+
 def search_by_keyboard(site: Site, faults: Faults) -> None:
     """The search opens by its key, closes by Escape, and leads to what is typed, by arrow and Enter."""
     with site.opened() as page:
@@ -239,6 +252,7 @@ PARTS: tuple[Callable[[Site, Faults], None], ...] = (
     open_a_link_by_enter,
     search_the_documentation,
     filter_the_requests_of_the_api,
+    show_the_requests_in_swagger_ui,
     search_by_keyboard,
 )
 

@@ -171,7 +171,7 @@ class ContractCall(SimulationView):
         except InvalidBody as error:
             raise BadRequest(*error.details) from None
         except throttle.Throttled as error:
-            simulation.REFUSED.add(str(error).rstrip("."))
+            simulation.REFUSED.labels(str(error).rstrip(".")).inc()
             raise TooManyRequests(str(error)) from None
         except CallUnavailable as error:
             raise Unavailable(f"Not simulated: {error}") from None
@@ -210,7 +210,7 @@ def _answer(body: CallBody, deadline: float, client: Client) -> CallAnswer:
         call = _call(body, engine, deadline)
         answer: CallAnswer = pool.pool().run(call, deadline, client)
         unused = throttle.unused(gas, answer.used, answer.status is HTTPStatus.OK)
-        simulation.GAS.add(by=answer.used or 0)
+        simulation.GAS.inc(answer.used or 0)
         if answer.status is HTTPStatus.INTERNAL_SERVER_ERROR:
             log.error("call_failed", request=filters.log_text(body))
     except (throttle.Throttled, InvalidBody, CallRefused):

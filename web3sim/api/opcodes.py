@@ -208,7 +208,7 @@ class Opcodes(SimulationView):
             trace = Trace(find(name), *flags, deadline, seconds)
             answer, chunks = pool.trace_pool().stream(trace, deadline, seconds, client)
         except throttle.Throttled as error:
-            simulation.REFUSED.add(str(error).rstrip("."))
+            simulation.REFUSED.labels(str(error).rstrip(".")).inc()
             raise TooManyRequests(str(error)) from None
         except NotFound:
             ran_no_code = synthetic_json(name)

@@ -15,7 +15,7 @@ from mirror.core import config, logs
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import sql
 from mirror.core.db.scheduling import request_scheduler
-from mirror.core.metrics import simulation
+from mirror.core.metrics import sample, simulation
 from mirror.core.rest.limits.clients import UNKNOWN, Client
 from web3sim.calls import messages
 from web3sim.processes.queue import Queue, WaitingCall
@@ -115,10 +115,10 @@ class Pool:
             yield
             outcome = "answered"
         except CallUnavailable as error:
-            simulation.REFUSED.add(str(error))
+            simulation.REFUSED.labels(str(error)).inc()
             raise
         finally:
-            simulation.SECONDS.observe(time.perf_counter() - started_at, self._name, outcome)
+            simulation.SECONDS.labels(self._name, outcome).observe(time.perf_counter() - started_at)
 
     def _send(self, request: Any, deadline: float, client: Client) -> tuple[WorkerProcess, Any, bool]:
         """Return a process, which must be released, its answer, and whether that is its last."""
@@ -180,8 +180,8 @@ class Pool:
             ("busy", lambda: len(self._busy)),
             ("starting", lambda: max(self._size - len(self._idle) - len(self._busy), 0)),
         ):
-            simulation.WORKERS.read_from(count, self._name, state)
-        simulation.WAITING.read_from(lambda: len(self._waiting), self._name)
+            sample(simulation.WORKERS.labels(self._name, state), count)
+        sample(simulation.WAITING.labels(self._name), lambda: len(self._waiting))
 
     def _acquire(self, deadline: float, client: Client) -> tuple[WorkerProcess, float]:
         """Return a process, and for how many seconds of the wait one was starting, which do not count.
@@ -247,7 +247,7 @@ def _worker_lost(worker: WorkerProcess, error: OSError) -> CallUnavailable:
         reason = "was needed for another client"
     else:
         reason = "took too long" if isinstance(error, TimeoutError) else "died"
-    simulation.LOST.add(reason)
+    simulation.LOST.labels(reason).inc()
     log.warning("call_lost", process=f"simulation worker (process {worker.pid})", reason=reason)
     return CallUnavailable(f"its process {reason}")
 

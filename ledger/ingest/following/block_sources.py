@@ -219,7 +219,7 @@ class BlockNodeSource:
             return
         node = self._choice.node
         log.info("block_node_failed", node=node.name, reason=reason)
-        ingest.BLOCK_NODE_FAILURES.add(node.name)
+        ingest.BLOCK_NODE_FAILURES.labels(node.name).inc()
         if self.scheduler.failed(node, reason, waited):
             log.warning("block_node_set_aside", node=node.name, reason=reason)
         self._close_subscription()

@@ -83,7 +83,7 @@ class RetryState:
         self._failing_since = self._failing_since or now
         self.problem = problem
         self.pause, self._next = self._next, min(self._next * 2, self._longest)
-        ingest.REFUSED.add(problem.kind)
+        ingest.REFUSED.labels(problem.kind).inc()
         log.info("file_awaited", file=problem.file, reason=str(problem), pause_s=round(self.pause, 1))
         if self._report and now - self._failing_since >= SECONDS_BEFORE_STUCK:
             self._report.stuck(Problem.from_error(problem))

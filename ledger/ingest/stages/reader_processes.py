@@ -21,8 +21,7 @@ from django.db import connections
 from ledger.ingest.rows.registry import load_handlers
 from ledger.ingest.stages.prefetching import PrefetchedFile, PrefetchRequest, Reader
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core import config
-from mirror.core.metrics import files
+from mirror.core import config, metrics
 from mirror.core.processes import exits, operating_system, signals
 
 PROCESSES = "importer.parser.processes"
@@ -261,7 +260,7 @@ def _run(connection: Connection, other_end: Connection) -> None:
     # The loader and the database get a core first: readers are of no use without them.
     os.nice(_NICENESS)
     operating_system.become_expendable()
-    files.start_writing("file reader")
+    metrics.start("file reader")
     _abandon_connections()
     # Files are large and have hardly a cycle, as the loader knows.
     gc.freeze()

@@ -68,7 +68,7 @@ def _write(batch: FileBatch) -> None:
         notifications.notify(cursor)
     if batch.archive:
         batch.archive.update_metrics()
-    ingest.PROBLEMS.add(by=batch.rows.recoverable_errors)
+    ingest.PROBLEMS.inc(batch.rows.recoverable_errors)
     if batch.loaded:
         ms = round((time.monotonic() - began) * 1000)
         log.info("batch_written", files=len(batch.loaded), rows=len(batch.rows), ms=ms)

@@ -90,7 +90,7 @@ class Reader:
         replicas = candidates = random.sample(self._replicas, len(self._replicas))
         if session is not None and isinstance(error, sql.CONFLICTS):
             # All replicas replay the change with which the statement conflicts.
-            database.CONFLICTS.add(session.server.name)
+            database.CONFLICTS.labels(session.server.name).inc()
             candidates = []
         elif session is not None and error is not None:
             candidates = [each for each in replicas if each is not session.server]

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mirror.core.metrics.types import Counter
+from prometheus_client import Counter
 
 FILES = Counter("mirror_ingest_files_total", "Stream files that were loaded and committed.")
 TRANSACTIONS = Counter("mirror_ingest_transactions_total", "Transactions that were loaded and committed.")
@@ -45,5 +45,5 @@ def stage(name: str) -> Iterator[None]:
         yield
     finally:
         seconds = time.perf_counter() - began
-        SECONDS.add(name, by=seconds - _stages.within)
+        SECONDS.labels(name).inc(seconds - _stages.within)
         _stages.within = before + seconds

@@ -1,6 +1,24 @@
-"""Metrics of the node as a whole: what it is, how well it is, and what its processes and its disk take."""
+"""Gauges of the node as a whole: its health, its database and replicas, its processes and disks."""
 
-from mirror.core.metrics.types import Gauge
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from prometheus_client.core import GaugeMetricFamily
+
+
+class Gauge(NamedTuple):
+    """A gauge of the node as a whole, which one process reports. A label without a value is left out."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+
+    def family(self, values: Mapping[tuple[str, ...], float]) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(self.name, self.help, labels=self.labels)
+        for labels, value in values.items():
+            family.add_metric(labels, value)
+        return family
+
 
 BUILD = Gauge("mirror_build_info", "Always 1; the labels say what runs.", ("version", "python", "network"))
 READY = Gauge("mirror_ready", "1 while /health/readiness answers 200, else 0.")
@@ -38,3 +56,12 @@ MEMORY = Gauge(
 OPEN_FILES = Gauge("mirror_process_open_files", "Open files and sockets of each process.", ("role", "pid"))
 DISK_FREE = Gauge("mirror_disk_free_bytes", "Free space where something is kept: data, database.", ("of",))
 DISK = Gauge("mirror_disk_bytes", "Size of that disk.", ("of",))
+
+DATABASE_UP = Gauge("mirror_database_up", "1 while the database answers, else 0.")
+DATABASE_BYTES = Gauge("mirror_database_bytes", "Size of the database.")
+DATABASE_ROWS = Gauge("mirror_database_rows", "Rows of each table, as PostgreSQL estimates.", ("table",))
+CONNECTIONS = Gauge("mirror_database_connections", "Sessions of the database, by state.", ("state",))
+MAX_CONNECTIONS = Gauge("mirror_database_connections_max", "Sessions that PostgreSQL allows.")
+REPLICA_UP = Gauge("mirror_replica_up", "1 while a replica answers, else 0.", ("replica",))
+REPLICA_LAG = Gauge("mirror_replica_lag_seconds", "Seconds that a replica is behind.", ("replica",))
+REPLICA_LAG_BLOCKS = Gauge("mirror_replica_lag_blocks", "Blocks that a replica is behind.", ("replica",))

@@ -23,11 +23,10 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.logs import Echo
-from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.demo.publish.producing import BLOCKS_RETAINED, SOURCE, next_blocks
@@ -167,7 +166,7 @@ def live(echo: Echo, *, block_node: bool = False) -> None:
     """
     check_goes_on()
     signals.end_with_parent()
-    counts.start_writing("demo network")
+    metrics.start("demo network")
     stopping = signals.stop_event()
     publisher = Publisher(folder(), nodes())
     try:

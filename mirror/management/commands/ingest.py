@@ -12,9 +12,8 @@ from ledger.ingest.stages.reader_processes import readers_for
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.db.reading import timeouts
-from mirror.core.metrics import files as counts
 from mirror.core.processes import signals
 from mirror.core.processes.progress import FileDisplay
 from mirror.management.command import NodeCommand, UsageError, argument
@@ -107,7 +106,7 @@ class Command(NodeCommand):
             database.ready(self.echo) as server,
             FileDisplay("Loading", len(files), self.echo) as display,
         ):
-            counts.start_writing("loader")
+            metrics.start("loader")
             make_tables(self.echo)
             remaining.report_pending(self.echo)
             book = None if options["without_signatures"] else bundled.demo_address_book(files)
@@ -150,7 +149,7 @@ class Command(NodeCommand):
             return
         began = time.monotonic()
         with database.ready(self.echo) as server:
-            counts.start_writing("loader")
+            metrics.start("loader")
             make_tables(self.echo)
             remaining.report_pending(self.echo)
             with pruning.in_thread(self.echo):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mirror.core.metrics import files
+from mirror.core import metrics
 from mirror.core.processes import signals
 from mirror.management.command import NodeCommand
 from mirror.start import database
@@ -28,7 +28,7 @@ class Command(NodeCommand):
             if not remaining.names():
                 self.echo("Nothing to do: no row of an older release is left to change.")
                 return
-            files.start_writing("upgrade")
+            metrics.start("upgrade")
             with shown(self.echo) as show:
                 is_done = runner.run(show, signals.stop_event(), server.ensure_up if server else None)
         self.echo(

@@ -9,34 +9,39 @@ import os
 import platform
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
+import psutil
 from django.conf import settings
+from prometheus_client import write_to_textfile
+from prometheus_client.core import GaugeMetricFamily
 
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.backfill import TITLES
 from mirror.core.db.reading import bounded_query
-from mirror.core.metrics import database, files, node
-from mirror.core.metrics.types import Gauge, Labels
+from mirror.core.metrics import node
 from mirror.core.processes import exits
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
 from mirror.node.health import block_nodes, checks, inventory, replicas
 from mirror.node.health.checks import Health
-from mirror.node.health.processes import node_processes
 from mirror.node.health.status import Status
 from mirror.node.postgres.installation import server_paths
 
-Reading = tuple[Gauge, Labels, float]
+Labels = tuple[str, ...]
+Reading = tuple[node.Gauge, Labels, float]
 
 _REPORT_SECONDS, _SIZES_HOLD_SECONDS, _SIZES_PATIENCE_SECONDS = 5.0, 60.0, 20.0
 _LOCK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _HOUR = 3600
-_GAUGES = [each for module in (database, node) for each in vars(module).values() if isinstance(each, Gauge)]
+_GAUGES = [each for each in vars(node).values() if isinstance(each, node.Gauge)]
+
+WEB_WORKER, CALL_PROCESS, DATABASE = "web worker", "call process", "database"
 
 _SESSIONS = """
     select coalesce(state, 'none'), count(*) from pg_stat_activity
@@ -58,17 +63,22 @@ class Readings:
         self._lock: int | None = None
 
     def report(self) -> float:
-        """Set the gauges, unless another process of the node does; a repeated check."""
+        """Write the gauges to a file, unless another process of the node does; a repeated check."""
         if self._may_report():
-            values: dict[Gauge, dict[Labels, float]] = defaultdict(dict)
             try:
-                for gauge, labels, value in self._read():
-                    values[gauge][labels] = value
-            finally:
-                # After an error, a gauge has no value rather than an old one.
-                for gauge in _GAUGES:
-                    gauge.set(values[gauge])
+                write_to_textfile(str(metrics.report_path()), self)
+            except Exception:
+                # A gauge has no value rather than an old one.
+                metrics.report_path().unlink(missing_ok=True)
+                raise
         return _REPORT_SECONDS
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Return the gauges, for prometheus-client."""
+        values: dict[node.Gauge, dict[Labels, float]] = defaultdict(dict)
+        for gauge, labels, value in self._read():
+            values[gauge][labels] = value
+        return [gauge.family(values[gauge]) for gauge in _GAUGES]
 
     def read_sizes(self) -> float:
         """Read the sizes for the reports that follow; a repeated check."""
@@ -82,7 +92,7 @@ class Readings:
         """Return whether this process has the lock. Forks do not inherit it; if it dies, another gets it."""
         with suppress(OSError):
             if self._lock is None:
-                self._lock = os.open(Path(settings.DATA_DIR, "metrics", "readings"), _LOCK_FLAGS, 0o600)
+                self._lock = os.open(metrics.folder() / "readings", _LOCK_FLAGS, 0o600)
             fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         return False
@@ -92,9 +102,9 @@ class Readings:
 
         def of_database() -> Health:
             health = checks.check_database()
-            sessions[:] = [(database.MAX_CONNECTIONS, (), statements.value(_MAX_SESSIONS))]
+            sessions[:] = [(node.MAX_CONNECTIONS, (), statements.value(_MAX_SESSIONS))]
             rows = statements.rows(_SESSIONS)
-            sessions.extend((database.CONNECTIONS, (state,), count) for state, count in rows)
+            sessions.extend((node.CONNECTIONS, (state,), count) for state, count in rows)
             return health
 
         health = checks.check_health(self._seconds, of_database)
@@ -111,8 +121,9 @@ class Readings:
 
 
 def _sizes() -> list[Reading]:
-    rows: list[Reading] = [(database.ROWS, (table,), count) for table, count in inventory.estimates().items()]
-    return [*rows, (database.BYTES, (), inventory.database_bytes()), *_compared()]
+    estimates = inventory.estimates()
+    rows: list[Reading] = [(node.DATABASE_ROWS, (table,), count) for table, count in estimates.items()]
+    return [*rows, (node.DATABASE_BYTES, (), inventory.database_bytes()), *_compared()]
 
 
 def _compared() -> Iterator[Reading]:
@@ -125,7 +136,7 @@ def _compared() -> Iterator[Reading]:
 
 def _health_values(health: Health) -> Iterator[Reading]:
     yield node.READY, (), health.ready
-    yield database.UP, (), health.database
+    yield node.DATABASE_UP, (), health.database
     if health.status is None:
         return
     if health.block is not None and health.lag_seconds is not None:
@@ -166,14 +177,14 @@ def _block_nodes_values(status: Status) -> Iterator[Reading]:
 def _replicas_values() -> Iterator[Reading]:
     for replica in replicas.read():
         labels = (replica.name,)
-        yield database.REPLICA_UP, labels, replica.reason is None
+        yield node.REPLICA_UP, labels, replica.reason is None
         if replica.reason is None:
-            yield database.REPLICA_LAG, labels, replica.lag_seconds
-            yield database.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
+            yield node.REPLICA_LAG, labels, replica.lag_seconds
+            yield node.REPLICA_LAG_BLOCKS, labels, replica.lag_blocks
 
 
 def _processes_values() -> Iterator[Reading]:
-    processes = node_processes(files.read().processes, server_paths(settings.DATA_DIR).data)
+    processes = node_processes(metrics.processes(), server_paths(settings.DATA_DIR).data)
     for role, count in Counter(process.role for process in processes).items():
         yield node.PROCESSES, (role,), count
     for process in processes:
@@ -198,3 +209,50 @@ def _disks_values() -> Iterator[Reading]:
 def _kind(process: str) -> str:
     """Return what a process does, without its number: "web worker 1 (process 77)" is a web worker."""
     return process.partition(" (process ")[0].rstrip("0123456789 ")
+
+
+# PROCESSES
+
+
+class Process(NamedTuple):
+    """A process; `open_files` is None for one of another user."""
+
+    role: str
+    pid: int
+    processor_seconds: float
+    resident_bytes: int
+    open_files: int | None
+
+
+def node_processes(counting: Iterable[metrics.Process], postgres_data: Path) -> list[Process]:
+    """Return the processes of a node with what each takes.
+
+    Those with metrics have a file that names their role. Children of a web worker run contract calls; the
+    processes of the node's own PostgreSQL are found by its data folder.
+    """
+    roles = {each.pid: each.role for each in counting}
+    with suppress(OSError, ValueError):
+        roles[int((postgres_data / "postmaster.pid").read_text().partition("\n")[0])] = DATABASE
+    # Not psutil's own children: it fails for a process of another user that it may not see.
+    parents = {each.pid: each.info["ppid"] for each in psutil.process_iter(["ppid"])}
+    roles |= {pid: role for pid in parents if pid not in roles and (role := _inherited(pid, roles, parents))}
+    found = []
+    for pid, role in sorted(roles.items()):
+        with suppress(psutil.Error):
+            process = psutil.Process(pid)
+            with process.oneshot():
+                times, memory, open_files = process.cpu_times(), process.memory_info(), None
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+            with suppress(psutil.AccessDenied):
+                open_files = process.num_fds()
+            found.append(Process(role, pid, times.user + times.system, memory.rss, open_files))
+    return found
+
+
+def _inherited(pid: int, roles: Mapping[int, str], parents: Mapping[int, int | None]) -> str | None:
+    """Return the role of a process below one with a role of its own."""
+    at = parents[pid]
+    while at and at not in roles:
+        at = parents.get(at)
+    return {WEB_WORKER: CALL_PROCESS, DATABASE: DATABASE}.get(roles[at]) if at else None

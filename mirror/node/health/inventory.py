@@ -16,16 +16,21 @@ from django.conf import settings
 
 from ledger import errata
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
+from ledger.stream import ledger_identity
+from ledger.stream.block import block_file
+from ledger.stream.ledger_identity import FIRST_LEDGER, LedgerIdentity, named_ledger
 from mirror import compiled
 from mirror.core import config
+from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.reading.sql import fetch
 from mirror.core.processes.exits import Death, recent
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.human_readable import byte_size, duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState
-from mirror.node.health import checks, ledger_id, replicas
+from mirror.node.health import checks, replicas
 from mirror.node.health.facts import State
 from mirror.node.health.loaded_ranges import loaded_text, supply_text
 from mirror.node.health.replicas import Replica
@@ -71,6 +76,15 @@ _NODES = """
     select node_id, node_account_id from address_book_entry
     where consensus_timestamp =
         (select max(start_consensus_timestamp) from address_book where file_id = %s)"""
+
+_LEDGER = """
+    select l.ledger_id, l.history_proof_verification_key, l.node_contributions, b.index, b.version
+    from ledger l
+    left join lateral (
+        select index, version from record_file where consensus_end >= l.consensus_timestamp
+        order by consensus_end limit 1
+    ) b on true
+    order by l.consensus_timestamp desc limit 1"""
 
 
 class Entry(NamedTuple):
@@ -277,7 +291,7 @@ def read(status: Status) -> Inventory:
         archive=archive_sentence(follows_blocks=status.block_source is not None),
         replicas=replicas.read(),
         errata=errata.sentence(),
-        ledger_id=ledger_id.sentence(),
+        ledger_id=ledger_id_sentence(),
         compiled=compiled.sentence(),
     )
 
@@ -322,6 +336,38 @@ def disk() -> Disk:
     folder = settings.DATA_DIR
     usage = shutil.disk_usage(folder if folder.exists() else folder.parent)
     return Disk(usage.free, usage.total, folder)
+
+
+def ledger_id_sentence() -> str:
+    """Return the ledger id by which blocks are verified, and its origin; empty while none is known."""
+    rows = fetch(_LEDGER, ())
+    try:
+        named = named_ledger()
+    except OperatorError as error:
+        return str(error)
+    if rows:
+        *columns, block, version = rows[0]
+        published = ledger_identity.identity_from_row(*columns)
+        return f"{published.ledger_id.hex()}{_confirmation(published, block, version, named)}"
+    return f"{named.ledger_id.hex()} by {FIRST_LEDGER}: what is loaded publishes none" if named else ""
+
+
+def _confirmation(
+    published: LedgerIdentity, block: int | None, version: int | None, named: LedgerIdentity | None
+) -> str:
+    """Return what confirms a published ledger; `block` is the one that published it, if that is loaded."""
+    if named is not None:
+        if named.ledger_id != published.ledger_id:
+            return f", but {FIRST_LEDGER} names {named.ledger_id.hex()}, which is another network"
+        if named.contributors != published.contributors:
+            return f", but {FIRST_LEDGER} names other nodes or keys of it"
+        return f", as {FIRST_LEDGER} says"
+    if block == 0 and version == block_file.VERSION:
+        return (
+            ", by the word of block 0 alone: compare it with what the network says of itself, and name it by "
+            f"{FIRST_LEDGER}"
+        )
+    return "" if block is None else f", published in block {block}"
 
 
 def _age_text(now: int, at: int) -> str:

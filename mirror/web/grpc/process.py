@@ -7,13 +7,12 @@ import socket
 from functools import partial
 from typing import Any
 
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import timeouts
 from mirror.core.db.scheduling import repeated
-from mirror.core.metrics import files
 from mirror.core.processes import signals
 from mirror.node.postgres import reader_role
 from mirror.web import server as web
@@ -68,7 +67,7 @@ def serve() -> None:
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
     replicas.use()
-    files.start_writing(NAME)
+    metrics.start(NAME)
     asyncio.run(_serve())
 
 

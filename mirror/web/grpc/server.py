@@ -22,6 +22,7 @@ from ledger.queries import entities
 from mirror.core import config, logs
 from mirror.core.config import clock, reverse_proxies
 from mirror.core.metrics import grpc as metrics
+from mirror.core.metrics import sample
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, credentials
@@ -104,7 +105,7 @@ class Server:
         self._follower = Follower(asyncio.get_running_loop(), self._threads, self._note_health)
         self._follower.start()
         self._note_health(True)
-        metrics.SUBSCRIBERS.read_from(lambda: len(self._subscriptions), "TopicMessage")
+        sample(metrics.SUBSCRIBERS.labels("TopicMessage"), lambda: len(self._subscriptions))
         await self._server.start()
         self._watching = asyncio.create_task(self._watch(port, connections))
         return port
@@ -275,7 +276,7 @@ class _Call:
         self._sent = 0
         self._began = time.monotonic()
         self._subscriber: str | None = None
-        metrics.RECEIVED.add(*self._labels)
+        metrics.RECEIVED.labels(*self._labels).inc()
 
     async def write(self, data: bytes) -> None:
         if (waiting := self._pacer.take()) is not None:
@@ -313,9 +314,9 @@ class _Call:
         if self.refusal is not None:
             self.status = self.refusal.code
         seconds = time.monotonic() - self._began
-        metrics.CALLS.observe(seconds, *self._labels, self.status.name)
+        metrics.CALLS.labels(*self._labels, self.status.name).observe(seconds)
         if self._sent:
-            metrics.SENT.add(*self._labels, by=self._sent)
+            metrics.SENT.labels(*self._labels).inc(self._sent)
         if self._subscriber:
             log.info(
                 "subscription_ended",

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from mirror.core import config
+from mirror.core import metrics as shared
 from mirror.core.config import reverse_proxies
 
 ALLOWED = "metrics.allowed"
@@ -26,9 +27,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
             status=403,
             content_type="text/plain; charset=utf-8",
         )
-    # Most nodes are never scraped, and it takes 3 MB of each web worker.
-    from mirror.core.metrics import exposition
-
     return HttpResponse(
-        exposition.text(), content_type=exposition.CONTENT_TYPE, headers={"cache-control": "no-store"}
+        shared.text(), content_type=shared.CONTENT_TYPE, headers={"cache-control": "no-store"}
     )

@@ -28,6 +28,13 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
 }
+#: Swagger UI writes styles into its page, and has images in its styles.
+SWAGGER_HEADERS = _HEADERS | {
+    "Content-Security-Policy": _HEADERS["Content-Security-Policy"]
+    .replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+    .replace("img-src 'self'", "img-src 'self' data:"),
+    "Cache-Control": "no-store",
+}
 # Crawlers would follow the links of lists for ever.
 _ROBOTS = """User-agent: *
 Allow: /$

@@ -1,7 +1,6 @@
 """GET /api/v1/docs/: every request of the API, with a form that sends it. The page is cached.
 
-Its source is the API's OpenAPI description. Swagger UI would do the same in two megabytes of scripts, light
-only, and with scripts in the page itself.
+Its source is the API's OpenAPI description. Swagger UI, two megabytes of scripts, is at swagger/.
 """
 
 import json
@@ -10,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from mirror.node.health.status import code_html
@@ -30,6 +30,18 @@ Shown = dict[str, Any]
 @require_safe
 def api(request: HttpRequest) -> HttpResponse:
     return answer.page(_html(), max_age=_MAX_AGE_SECONDS)
+
+
+@require_safe
+def swagger(request: HttpRequest) -> HttpResponseBase:
+    """Return Swagger UI. Its files are those of an installed package; no other host is requested."""
+    # Its module imports those of the description.
+    from drf_spectacular.views import SpectacularSwaggerSplitView
+
+    response: HttpResponseBase = SpectacularSwaggerSplitView.as_view(url="../openapi.json")(request)
+    for name, value in answer.SWAGGER_HEADERS.items():
+        response.headers[name] = value
+    return response
 
 
 @cache

@@ -1,4 +1,4 @@
-"""GET /static/unfold/..., /static/admin/...: scripts and styles of the admin's pages, compressed.
+"""GET /static/unfold/..., /static/admin/...: scripts and styles of the admin and of Swagger UI, compressed.
 
 Granian would send these files as they are, which makes the admin's first page several times as large.
 """
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from mirror.core.rest.answers import compression
 
-FOLDERS = ("admin", "unfold")
+FOLDERS = ("admin", "drf_spectacular_sidecar", "unfold")
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",

@@ -4,7 +4,7 @@ from django.urls import URLPattern, path, re_path
 from django.views.generic import RedirectView
 
 from mirror.web.pages import answer
-from mirror.web.pages.api import api
+from mirror.web.pages.api import api, swagger
 from mirror.web.pages.documentation import documentation
 from mirror.web.pages.home import home
 from mirror.web.pages.search import search
@@ -22,6 +22,7 @@ def routes() -> list[URLPattern]:
         re_path(r"^docs/(?P<name>[\w-]+)(?:\.md|/)\Z", RedirectView.as_view(url="/docs/%(name)s")),
         path("api/v1/docs", RedirectView.as_view(url="/api/v1/docs/", permanent=True)),
         path("api/v1/docs/", api),
+        path("api/v1/docs/swagger/", swagger),
         path("robots.txt", answer.robots),
         path("favicon.ico", answer.icon),
         path("favicon.svg", answer.icon),

@@ -26,7 +26,7 @@ from mirror.core.db.scheduling import repeated, request_scheduler
 from mirror.core.db.scheduling.connection_lease import Work
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from mirror.core.db.scheduling.slow_slot import SlowRequestSlot
-from mirror.core.metrics import http
+from mirror.core.metrics import http, sample
 from mirror.core.rest.answers.errors import lacks_descriptors
 from mirror.core.rest.limits.client_limits import ClientLimits
 from mirror.node.health.gauges import Readings
@@ -77,10 +77,10 @@ def start(
     sys.setswitchinterval(_SWITCH_SECONDS)
     gateway = Gateway(application, slots, limits, config.value("web.threads") + 1)
     scheduler = gateway.scheduler
-    http.WAITING.read_from(lambda: scheduler.waiting, "quick")
-    http.WAITING.read_from(lambda: scheduler.slow_waiting, "slow")
-    http.WORKING.read_from(lambda: scheduler.in_use(slow=False), "quick")
-    http.WORKING.read_from(lambda: scheduler.in_use(slow=True), "slow")
+    sample(http.WAITING.labels("quick"), lambda: scheduler.waiting)
+    sample(http.WAITING.labels("slow"), lambda: scheduler.slow_waiting)
+    sample(http.WORKING.labels("quick"), lambda: scheduler.in_use(slow=False))
+    sample(http.WORKING.labels("slow"), lambda: scheduler.in_use(slow=True))
     repeated.start(gateway.open.check, gateway.readers.check, gateway.headers.check)
     readings = Readings()
     # These must not wait for the others, or wait themselves: for the database, or for other processes.

@@ -83,7 +83,8 @@ class Observer:
         if (400 <= status < 500 or status == 503) and route.startswith(_API):
             # By their paths, they would make /metrics several times as large.
             route = _API
-        http.REQUESTS.observe(now - arrived, route, method if method in _METHODS else "other", str(status))
+        known = method if method in _METHODS else "other"
+        http.REQUESTS.labels(route, known, status).observe(now - arrived)
         if self._log_access is not None and size is not None:
             self.sent(environment, status, arrived, size, noted)
         if began is not None and now - began >= self._slow_after:

@@ -5,9 +5,10 @@ before. The row is that of the process which has counted most: one that has begu
 The rows of minutes during which the database was away are written later.
 """
 
+import math
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -15,12 +16,10 @@ from django.db import connection
 from psycopg.errors import ReadOnlySqlTransaction
 
 from ledger import loaded_ranges
-from mirror.core import logs
+from mirror.core import logs, metrics
 from mirror.core.config import clock
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import bounded_query
-from mirror.core.metrics import files, http, ingest
-from mirror.core.metrics.types import Histogram
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger("mirror.web")
@@ -30,6 +29,7 @@ _PATIENCE_SECONDS = 10.0
 # An outage of up to an hour leaves no gap.
 _MAX_UNWRITTEN = 60
 _API = "/api/"
+_REQUESTS, _TRANSACTIONS = "mirror_http_request_seconds", "mirror_ingest_transactions_total"
 _REFUSED = frozenset({"429", "503"})
 
 # Index: the primary key (minute).
@@ -46,31 +46,50 @@ _FORGET = "delete from node_minute where minute < %s - make_interval(days => %s)
 
 
 class Counts(NamedTuple):
-    """The counts of a node up to now: requests of the API in the shape of their histogram."""
+    """The counts of a node up to now; of requests of the API, how many took at most each bound in seconds."""
 
-    requests: Sequence[float]
-    failures: int
-    refused: int
-    transactions: int
+    requests: Mapping[float, float]
+    failures: float
+    refused: float
+    transactions: float
 
     @classmethod
     def read(cls) -> "Counts":
-        values = files.read().values
-        of_api: list[Sequence[float]] = [[0.0] * (len(http.REQUESTS.bounds) + 2)]
-        failures = refused = 0
-        for (route, _, status), value in values.get(http.REQUESTS.name, {}).items():
-            if route.startswith(_API):
-                of_api.append(value)
-                refused += sum(value[1:]) if status in _REFUSED else 0
-                failures += sum(value[1:]) if status[0] == "5" and status not in _REFUSED else 0
-        loaded: Mapping[tuple[str, ...], int] = values.get(ingest.TRANSACTIONS.name, {})
-        return cls(Histogram.sum(of_api), failures, refused, sum(loaded.values()))
+        requests: dict[float, float] = defaultdict(float)
+        failures = refused = transactions = 0.0
+        for sample in (sample for family in metrics.families() for sample in family.samples):
+            if sample.name == f"{_REQUESTS}_bucket" and sample.labels["route"].startswith(_API):
+                requests[float(sample.labels["le"])] += sample.value
+            elif sample.name == f"{_REQUESTS}_count" and sample.labels["route"].startswith(_API):
+                status = sample.labels["status"]
+                refused += sample.value if status in _REFUSED else 0
+                failures += sample.value if status[0] == "5" and status not in _REFUSED else 0
+            elif sample.name == _TRANSACTIONS:
+                transactions += sample.value
+        return cls(requests, failures, refused, transactions)
 
     def since(self, before: "Counts") -> "Counts":
         """Return what was counted since then. Counts only fall when someone removes their files."""
-        requests = [max(now - then, 0) for now, then in zip(self.requests, before.requests, strict=True)]
+        requests = {
+            bound: max(count - before.requests.get(bound, 0), 0) for bound, count in self.requests.items()
+        }
         numbers = (max(now - then, 0) for now, then in zip(self[1:], before[1:], strict=True))
         return Counts(requests, *numbers)
+
+    def quantile(self, share: float) -> float | None:
+        """Return the seconds that this share of requests does not exceed, as nearly as the bounds allow.
+
+        Within a bucket, requests count as evenly spread; nothing is known above the last bound.
+        """
+        rank = share * self.requests.get(math.inf, 0)
+        if not rank:
+            return None
+        lower, below = 0.0, 0.0
+        for bound, count in sorted(self.requests.items())[:-1]:
+            if rank <= count:
+                return lower + (bound - lower) * (rank - below) / (count - below)
+            lower, below = bound, count
+        return lower
 
 
 class Row(NamedTuple):
@@ -109,11 +128,11 @@ class Minutes:
         """Write the row of a minute that has ended, and those that could not be written before."""
         counts = Counts.read()
         passed, self._counts = counts.since(self._counts), counts
-        p50, p99 = (_milliseconds(http.REQUESTS.quantile(share, passed.requests)) for share in (0.5, 0.99))
-        requests = round(sum(passed.requests[1:]))
-        self._unwritten.append(
-            Row(minute, requests, passed.failures, passed.refused, p50, p99, None, passed.transactions)
+        p50, p99 = (_milliseconds(passed.quantile(share)) for share in (0.5, 0.99))
+        requests, failures, refused, transactions = map(
+            round, (passed.requests.get(math.inf, 0), *passed[1:])
         )
+        self._unwritten.append(Row(minute, requests, failures, refused, p50, p99, None, transactions))
         try:
             self._ask(self._write, _PATIENCE_SECONDS)
         except (bounded_query.QueryTimeout, *outage.ERRORS) as error:

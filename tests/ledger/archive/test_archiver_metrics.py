@@ -7,8 +7,7 @@ from django.db import DatabaseError, connection
 
 from ledger.archive.archiver import ArchivingFailed
 from ledger.ingest.pipeline import Pipeline
-from mirror.core.metrics import ingest
-from mirror.core.metrics.types import Counter
+from tests.counts import counted
 from tests.ledger.archive.test_archiver import load
 from tests.ledger.ingest.following.network import follow
 
@@ -27,10 +26,9 @@ class Counts:
 
     @staticmethod
     def _values() -> tuple[int, int]:
-        def value(counter: Counter) -> int:
-            return int(counter.values().get((), 0))
-
-        return value(ingest.ARCHIVED), value(ingest.ARCHIVE_FAILURES)
+        names = ("mirror_ingest_archived_files_total", "mirror_ingest_archive_failures_total")
+        archived, failures = (int(counted(name)) for name in names)
+        return archived, failures
 
 
 @pytest.fixture

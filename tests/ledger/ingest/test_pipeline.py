@@ -17,7 +17,6 @@ from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
-from mirror.core.metrics import ingest
 from mirror.core.values.hapi.messages import (
     ContractBytecode,
     ContractID,
@@ -29,6 +28,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.models import LOADER_LOCK
 from tests.composing import Composer, Layout
+from tests.counts import counted
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.signing import signing_nodes
 
@@ -67,8 +67,16 @@ def test_every_file_of_a_folder_is_loaded_in_order(tmp_path: Path) -> None:
 
 
 def test_what_is_loaded_and_refused_is_counted(tmp_path: Path) -> None:
-    for metric in (ingest.FILES, ingest.TRANSACTIONS, ingest.ROWS, ingest.SECONDS, ingest.REFUSED):
-        metric.reset()
+    def counts() -> list[float]:
+        return [
+            counted("mirror_ingest_files_total"),
+            counted("mirror_ingest_transactions_total"),
+            counted("mirror_ingest_rows_total", table="transaction"),
+            counted("mirror_ingest_refused_total", reason="chain"),
+        ]
+
+    stages = ("read", "rows", "copy", "commit")
+    before, seconds = counts(), [counted("mirror_ingest_seconds_total", stage=stage) for stage in stages]
     stream(tmp_path)
     load(tmp_path)
     first, _, last = find_record_files([tmp_path])
@@ -76,11 +84,9 @@ def test_what_is_loaded_and_refused_is_counted(tmp_path: Path) -> None:
     with pytest.raises(IngestError, match="the chain is broken"):
         Pipeline().run([first, last])
 
-    assert ingest.FILES.values() == {(): 4}
-    assert ingest.TRANSACTIONS.values() == {(): 20}
-    assert ingest.ROWS.values()[("transaction",)] == 20
-    assert ingest.REFUSED.values() == {("chain",): 1}
-    assert {stage for (stage,) in ingest.SECONDS.values()} == {"read", "rows", "copy", "commit"}
+    assert [now - then for now, then in zip(counts(), before, strict=True)] == [4, 20, 20, 1]
+    for stage, then in zip(stages, seconds, strict=True):
+        assert counted("mirror_ingest_seconds_total", stage=stage) > then
 
 
 @pytest.mark.checklist("FILE-02")

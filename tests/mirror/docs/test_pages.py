@@ -27,6 +27,7 @@ OPTIONS_OF_OTHERS = {
         "--config",
         "--data-binary",
         "--detach",
+        "--extra",
         "--from-literal",
         "--home-dir",
         "--init",

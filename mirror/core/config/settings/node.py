@@ -54,6 +54,9 @@ SETTINGS = (
             ("127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
             "Addresses and networks whose clients may read /metrics, and the reasons of /health: by default "
             "this machine and private networks."),
+    Setting("telemetry.endpoint", "", "Address of an OpenTelemetry collector (OTLP over HTTP), such as "
+            "http://127.0.0.1:4318, that gets a span of each request. Needs the packages "
+            "of `make telemetry`."),
     Setting("clock.now", None,
             "Time since the epoch at which the clock stands still, for tests.", unit="seconds", kind=float),
     # The web server
@@ -85,6 +88,8 @@ SETTINGS = (
     Setting("web.maxConnectionsPerClient", 1000, "Connections of a client to each web server process; beyond "
             "it, the longest idle ones are closed. The addresses of a /64 network of IPv6 are one client; "
             "web.trustedProxies have no limit.", low=1, high=100_000),
+    Setting("web.debug", False, "Django's DEBUG, for development: errors with their stack and settings, and "
+            "django-debug-toolbar on HTML pages. Only on a node that no other machine reaches."),
     Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
     Setting("web.secretKey", "", "Key that signs admin sessions. When empty, one is made and stored "
             "in the data folder.", secret=True),

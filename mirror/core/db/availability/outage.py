@@ -118,7 +118,7 @@ def _write(file: int, reason: str, is_certain: bool) -> None:
     if not (is_certain or silent.is_set()) and is_available():
         log.warning("database_connection_lost", reason=reason)
     else:
-        database.OUTAGES.add()
+        database.OUTAGES.inc()
         log.error("database_away", reason=reason, cure=_CURE)
         while not is_available():
             if time.monotonic() - reminded >= _REMIND_SECONDS:

@@ -68,7 +68,7 @@ class _Segment:
             _merge(model): each for model, each in self.pending.items() if len(each) or each.conditional
         }
         for merge, changes in pending.items():
-            ingest.ROWS.add(merge.table, by=len(changes))
+            ingest.ROWS.labels(merge.table).inc(len(changes))
             _resolve(cursor, merge, changes)
         if pending and not self._write_inline(cursor, pending):
             for merge, changes in pending.items():
@@ -257,7 +257,7 @@ def _insert(cursor: CursorWrapper, model: type[models.Model], rows: Sequence[Add
     if not rows:
         return
     columns, table = table_columns(model), model._meta.db_table
-    ingest.ROWS.add(table, by=copy_valid(cursor, table, columns, partial(row_values, columns, rows)))
+    ingest.ROWS.labels(table).inc(copy_valid(cursor, table, columns, partial(row_values, columns, rows)))
 
 
 def _count(rows: Iterable[AddedRow]) -> int:

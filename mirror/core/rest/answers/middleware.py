@@ -60,9 +60,9 @@ class ApiMiddleware:
         if self._cache is None or (key := self._cache.key(request)) is None:
             return self._completed(request, self._response(request), None)
         if (hit := self._cache.find(key)) is not None:
-            http.CACHE.add("hit")
+            http.CACHE.labels("hit").inc()
             return self._from_cache(request, *hit)
-        http.CACHE.add("miss")
+        http.CACHE.labels("miss").inc()
         response, cached = self._response(request), None
         if isinstance(response, HttpResponse):
             _add_etag(response)
@@ -144,7 +144,7 @@ class ApiMiddleware:
         hit = self._cache.find_at_once(environ)
         if hit is None:
             return None
-        http.CACHE.add("hit")
+        http.CACHE.labels("hit").inc()
         return self._cached(environ, *hit)
 
     def _cached(

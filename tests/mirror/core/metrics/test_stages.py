@@ -3,12 +3,14 @@
 import time
 
 from mirror.core.metrics import ingest
+from tests.counts import counted
 
 
 def test_a_stage_within_another_counts_for_itself_alone(monkeypatch):
     seconds = iter([0.0, 10.0, 13.0, 20.0, 21.0, 24.0])
     monkeypatch.setattr(time, "perf_counter", lambda: next(seconds))
-    ingest.SECONDS.reset()
+    stages = ("verify", "download")
+    before = [counted("mirror_ingest_seconds_total", stage=stage) for stage in stages]
 
     with ingest.stage("verify"):
         with ingest.stage("download"):
@@ -16,4 +18,5 @@ def test_a_stage_within_another_counts_for_itself_alone(monkeypatch):
         with ingest.stage("download"):
             pass
 
-    assert ingest.SECONDS.values() == {("download",): 4.0, ("verify",): 20.0}
+    after = [counted("mirror_ingest_seconds_total", stage=stage) for stage in stages]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [20.0, 4.0]

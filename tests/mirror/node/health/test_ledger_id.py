@@ -9,7 +9,7 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import ledger_identity
 from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.source.local import find_record_files
-from mirror.node.health import ledger_id
+from mirror.node.health.inventory import ledger_id_sentence
 from tests.composing import Composer
 from tests.ledger.stream.block.blocks import BlockStream
 from tests.ledger.stream.block.ledgers import LEDGER, OTHERS, publication
@@ -36,13 +36,13 @@ def load_published_in(folder: Path, number: int) -> None:
 
 
 def test_while_no_ledger_is_known_nothing_is_said():
-    assert ledger_id.sentence() == ""
+    assert ledger_id_sentence() == ""
 
 
 def test_id_of_block_0_alone_is_to_be_compared(tmp_path):
     load_published_in(tmp_path / "blocks", 0)
 
-    assert ledger_id.sentence() == (
+    assert ledger_id_sentence() == (
         f"{ID}, by the word of block 0 alone: compare it with what the network says of itself, and name it "
         f"by {FIRST_LEDGER}"
     )
@@ -50,11 +50,11 @@ def test_id_of_block_0_alone_is_to_be_compared(tmp_path):
 
 def test_id_that_the_operator_names_is_said_to_be_named(tmp_path, published, settings_of):
     settings_of({FIRST_LEDGER: str(published)})
-    assert ledger_id.sentence() == f"{ID} by {FIRST_LEDGER}: what is loaded publishes none"
+    assert ledger_id_sentence() == f"{ID} by {FIRST_LEDGER}: what is loaded publishes none"
 
     load_published_in(tmp_path / "blocks", 0)
 
-    assert ledger_id.sentence() == f"{ID}, as {FIRST_LEDGER} says"
+    assert ledger_id_sentence() == f"{ID}, as {FIRST_LEDGER} says"
 
 
 def test_id_of_a_later_block_is_said_with_its_block(tmp_path, published, settings_of):
@@ -62,7 +62,7 @@ def test_id_of_a_later_block_is_said_with_its_block(tmp_path, published, setting
     load_published_in(tmp_path / "blocks", 7)
     settings_of({FIRST_LEDGER: ""})
 
-    assert ledger_id.sentence() == f"{ID}, published in block 7"
+    assert ledger_id_sentence() == f"{ID}, published in block 7"
 
 
 def test_other_id_than_the_configured_one_is_another_network(tmp_path, published, settings_of):
@@ -71,7 +71,7 @@ def test_other_id_than_the_configured_one_is_another_network(tmp_path, published
     settings_of({FIRST_LEDGER: str(published)})
 
     other = OTHERS.identity.ledger_id.hex()
-    assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names {other}, which is another network"
+    assert ledger_id_sentence() == f"{ID}, but {FIRST_LEDGER} names {other}, which is another network"
 
 
 def test_same_id_with_other_keys_is_not_confirmed(tmp_path, published, settings_of):
@@ -80,10 +80,10 @@ def test_same_id_with_other_keys_is_not_confirmed(tmp_path, published, settings_
     published.write_bytes(ledger_identity.publication(others))
     settings_of({FIRST_LEDGER: str(published)})
 
-    assert ledger_id.sentence() == f"{ID}, but {FIRST_LEDGER} names other nodes or keys of it"
+    assert ledger_id_sentence() == f"{ID}, but {FIRST_LEDGER} names other nodes or keys of it"
 
 
 def test_named_file_that_cannot_be_read_is_said(tmp_path, settings_of):
     settings_of({FIRST_LEDGER: str(tmp_path / "nowhere")})
 
-    assert "can't be read: No such file or directory." in ledger_id.sentence()
+    assert "can't be read: No such file or directory." in ledger_id_sentence()

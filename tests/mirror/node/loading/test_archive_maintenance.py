@@ -16,7 +16,6 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream import record_names
 from ledger.stream.source.local import find_record_files
-from mirror.core.metrics import ingest
 from mirror.core.values.hapi.messages import Block
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.demo.publish import live_blocks
@@ -27,6 +26,7 @@ from mirror.models import ArchiveFailure
 from mirror.node.health import facts, inventory, status
 from mirror.node.loading.archive_maintenance import ArchiveMaintainer
 from tests.composing import Composer
+from tests.counts import counted
 from tests.ledger.archive.settings import in_bucket_of
 from tests.ledger.archive.test_archiver import blocks, files_of
 from tests.ledger.ingest.following.network import Network, follow
@@ -120,13 +120,13 @@ def test_missing_files_are_repaired_once_the_archive_is_available(place, tmp_pat
     follow(network)
     assert status.read().archive_failure.files == 3
     place.unlink()
-    before = ingest.ARCHIVED.values().get((), 0)
+    before = counted("mirror_ingest_archived_files_total")
 
     said: list[str] = []
     assert not maintain(network.folder, said)
 
     assert said == ["3 files that could not be archived before are archived now."]
-    assert ingest.ARCHIVED.values()[()] == before + 3
+    assert counted("mirror_ingest_archived_files_total") == before + 3
     assert status.read().archive_failure.files == 0
     held = files_of(place)
     assert held.items() <= files_of(network.folder).items()

@@ -16,12 +16,12 @@ from django.db import connections
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 
-from mirror.core import config
+from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
-from mirror.core.metrics import grpc as metrics
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, credentials, subscription
 from mirror.web.grpc import server as grpc_server
+from tests.counts import counted
 from tests.grpc_client import GET_NODES, NETWORK, SUBSCRIBE, TOPIC, TOPICS, Client, Stream, topic_query
 from tests.http2 import Http2Connection
 from tests.linux import linux_only
@@ -343,15 +343,14 @@ def test_calls_are_counted_and_subscriptions_logged(
     caplog: pytest.LogCaptureFixture, server: Served, client: Client
 ) -> None:
     caplog.set_level("INFO", "mirror.grpc")
-    labels = (TOPICS, "subscribeTopic", "SERVER_STREAMING")
+    labels = {"service": TOPICS, "method": "subscribeTopic", "methodType": "SERVER_STREAMING"}
 
     def counts() -> list[float]:
-        ended = metrics.CALLS.values().get((*labels, "OK"), [0])
         return [
-            metrics.RECEIVED.values().get(labels, 0),
-            metrics.SENT.values().get(labels, 0),
-            sum(ended[1:]),
-            sum(metrics.CONSENSUS_LATENCY.values().get((), [0])[1:]),
+            counted("grpc_server_requests_received_messages_total", **labels),
+            counted("grpc_server_responses_sent_messages_total", **labels),
+            counted("grpc_server_processing_duration_seconds_count", **labels, statusCode="OK"),
+            counted("hiero_mirror_grpc_consensus_latency_seconds_count"),
         ]
 
     before = counts()
@@ -359,7 +358,8 @@ def test_calls_are_counted_and_subscriptions_logged(
     stream = client.subscribe(limit=3)
     stream.has(2)
     wait_until(lambda: server.is_following)
-    assert metrics.SUBSCRIBERS.values() == {("TopicMessage",): 1}
+    metrics.set_gauges()
+    assert counted("hiero_mirror_grpc_subscribers", type="TopicMessage") == 1
     add(3)
     assert stream.ended() == OK
     wait_until(lambda: not server.open)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mirror.core.metrics import http
 from mirror.web.requests.observer import Observer, Times
+from tests.counts import counted
 from tests.memory import memory_kept_by
 
-NOTHING = [0] * (len(http.REQUESTS.bounds) + 2)
+COUNT = "mirror_http_request_seconds_count"
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ NOTHING = [0] * (len(http.REQUESTS.bounds) + 2)
 )
 def test_requests_are_counted_by_their_documented_path(path, route):
     observer = Observer()
-    before = http.REQUESTS.values()
+    labels = {"route": route, "method": "other", "status": "200"}
+    before = counted(COUNT, **labels), counted("mirror_http_request_seconds_bucket", **labels, le="5.0")
     for _ in range(2):
         observer.end({"REQUEST_METHOD": "PUT", "PATH_INFO": path}, 200, Times(0.0))
 
-    labels = route, "other", "200"
-    counts = http.REQUESTS.values()[labels][1:], before.get(labels, NOTHING)[1:]
-    assert [now - then for now, then in zip(*counts, strict=True)] == [0] * len(http.REQUESTS.bounds) + [2]
+    assert counted(COUNT, **labels) == before[0] + 2
+    assert counted("mirror_http_request_seconds_bucket", **labels, le="5.0") == before[1]
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,18 @@ def test_requests_are_counted_by_their_documented_path(path, route):
     ],
 )
 def test_mistakes_of_clients_and_refusals_are_counted_without_their_path(path, status, route):
-    labels = route, "GET", str(status)
-    before = sum(http.REQUESTS.values().get(labels, NOTHING)[1:])
+    labels = {"route": route, "method": "GET", "status": str(status)}
+    before = counted(COUNT, **labels)
     Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": path}, status, Times(0.0))
 
-    assert sum(http.REQUESTS.values()[labels][1:]) == before + 1
+    assert counted(COUNT, **labels) == before + 1
 
 
 def test_the_time_that_a_client_takes_for_its_answer_does_not_count():
-    before = http.REQUESTS.values().get(("/metrics", "GET", "200"), NOTHING)
+    before = counted("mirror_http_request_seconds_sum", route="/metrics", method="GET")
     Observer().end({"REQUEST_METHOD": "GET", "PATH_INFO": "/metrics"}, 200, Times(5.0, ready=5.25), None)
 
-    counts = zip(http.REQUESTS.values()["/metrics", "GET", "200"], before, strict=True)
-    assert [now - then for now, then in counts][0] == 0.25
+    assert counted("mirror_http_request_seconds_sum", route="/metrics", method="GET") == before + 0.25
 
 
 def test_no_long_path_is_kept_in_memory():

@@ -19,11 +19,11 @@ from django.test import RequestFactory
 from mirror import wsgi
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.db.scheduling.request_scheduler import ClientDisconnected
-from mirror.core.metrics import http
 from mirror.core.rest.answers import errors
 from mirror.core.rest.limits import client_limits
 from mirror.web.requests import refusals
 from mirror.web.requests.gateway import Gateway
+from tests.counts import counted
 from tests.memory import memory_kept_by
 from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request
@@ -185,7 +185,7 @@ def test_what_needs_no_database_is_answered_while_all_turns_hang(settings_of):
 
 def _counted() -> int:
     """Return how many requests of the API were answered 503."""
-    return int(sum(http.REQUESTS.values().get(("/api/v1/", "GET", "503"), [0.0])[1:]))
+    return int(counted("mirror_http_request_seconds_count", route="/api/v1/", method="GET", status="503"))
 
 
 def test_an_overdue_request_is_counted_once_and_teaches_nothing(settings_of):

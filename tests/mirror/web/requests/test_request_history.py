@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from mirror.core.db.reading import bounded_query
-from mirror.core.metrics import files, http, ingest
-from mirror.core.metrics.types import METRICS
+from mirror.core.metrics import http, ingest
 from mirror.models import NodeMinute
 from mirror.web.requests.request_history import Minutes
 from tests.build import SECOND, START
@@ -17,15 +16,6 @@ pytestmark = pytest.mark.django_db
 
 MINUTE = datetime(2026, 11, 22, 17, 30, tzinfo=UTC)
 BLOCKS, CALL = "/api/v1/blocks", "/api/v1/contracts/call"
-
-
-@pytest.fixture
-def counting(settings, tmp_path, db):
-    """Count as another process of a new node."""
-    settings.DATA_DIR = tmp_path
-    for metric in METRICS.values():
-        metric.reset()
-    return files.Writer("web worker")
 
 
 def at_once(question: Callable[[], None], seconds: float) -> None:
@@ -37,21 +27,18 @@ def rows() -> list[Any]:
     return list(NodeMinute.objects.order_by("minute").values())
 
 
-def test_a_minute_has_its_requests_of_the_api_their_times_and_what_was_loaded(counting, build):
-    http.REQUESTS.observe(5.0, BLOCKS, "GET", "500")
-    counting.write()
+def test_a_minute_has_its_requests_of_the_api_their_times_and_what_was_loaded(build):
+    http.REQUESTS.labels(BLOCKS, "GET", "500").observe(5.0)
     minutes = Minutes(at_once)
     for _ in range(98):
-        http.REQUESTS.observe(0.002, BLOCKS, "GET", "200")
-    http.REQUESTS.observe(0.002, BLOCKS, "GET", "500")
-    http.REQUESTS.observe(2.0, CALL, "POST", "503")
-    http.REQUESTS.observe(2.0, "/admin", "GET", "500")
-    ingest.TRANSACTIONS.add(by=70)
-    counting.write()
+        http.REQUESTS.labels(BLOCKS, "GET", "200").observe(0.002)
+    http.REQUESTS.labels(BLOCKS, "GET", "500").observe(0.002)
+    http.REQUESTS.labels(CALL, "POST", "503").observe(2.0)
+    http.REQUESTS.labels("/admin", "GET", "500").observe(2.0)
+    ingest.TRANSACTIONS.inc(70)
 
     minutes.end(MINUTE)
-    ingest.TRANSACTIONS.add(by=5)
-    counting.write()
+    ingest.TRANSACTIONS.inc(5)
     minutes.end(MINUTE + timedelta(minutes=1))
 
     first, second = rows()
@@ -68,10 +55,9 @@ def test_a_minute_has_its_requests_of_the_api_their_times_and_what_was_loaded(co
     assert (second["requests"], second["p99_milliseconds"], second["transactions"]) == (0, None, 5)
 
 
-def test_of_several_processes_the_one_that_has_counted_most_writes_the_minute(counting):
+def test_of_several_processes_the_one_that_has_counted_most_writes_the_minute():
     whole = Minutes(at_once)
-    http.REQUESTS.observe(0.1, BLOCKS, "GET", "200")
-    counting.write()
+    http.REQUESTS.labels(BLOCKS, "GET", "200").observe(0.1)
     since_then = Minutes(at_once)
 
     since_then.end(MINUTE)
@@ -81,7 +67,7 @@ def test_of_several_processes_the_one_that_has_counted_most_writes_the_minute(co
     assert [row["requests"] for row in rows()] == [1]
 
 
-def test_minutes_are_kept_for_two_weeks(counting):
+def test_minutes_are_kept_for_two_weeks():
     minutes = Minutes(at_once)
     for days in (15, 13, 0):
         minutes.end(MINUTE - timedelta(days=days))
@@ -89,7 +75,7 @@ def test_minutes_are_kept_for_two_weeks(counting):
     assert [row["minute"] for row in rows()] == [MINUTE - timedelta(days=13), MINUTE]
 
 
-def test_minutes_during_which_the_database_was_away_are_written_later(counting):
+def test_minutes_during_which_the_database_was_away_are_written_later():
     is_away = True
 
     def ask(question: Callable[[], None], seconds: float) -> None:
@@ -98,8 +84,7 @@ def test_minutes_during_which_the_database_was_away_are_written_later(counting):
         question()
 
     minutes = Minutes(ask)
-    http.REQUESTS.observe(0.1, BLOCKS, "GET", "503")
-    counting.write()
+    http.REQUESTS.labels(BLOCKS, "GET", "503").observe(0.1)
     minutes.end(MINUTE)
     is_away = False
     minutes.end(MINUTE + timedelta(minutes=1))
@@ -110,7 +95,7 @@ def test_minutes_during_which_the_database_was_away_are_written_later(counting):
     ]
 
 
-def test_a_minute_has_the_age_of_its_last_block(counting, build, settings_of):
+def test_a_minute_has_the_age_of_its_last_block(build, settings_of):
     build.block(7, end=START)
     settings_of({"clock.now": START / SECOND + 2.5})
 
