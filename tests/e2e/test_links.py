@@ -18,7 +18,7 @@ from pytest_django import DjangoDbBlocker
 from mirror.core.db.reading.sql import TIMEOUT, choose_session, fetch, own_session, reading_cursor
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
-from mirror.urls import ROUTES
+from mirror.urls import VIEWS
 from tests.api import Answer, Api
 from tests.build import SECOND
 from tests.contract import budgets
@@ -40,7 +40,7 @@ _HISTORY = History(blocks=24, tps=20, seed=17)
 
 LISTS = {
     path: view
-    for path, view in ROUTES.views.items()
+    for path, view in VIEWS.items()
     if isinstance(view.answers, type) and "links" in get_type_hints(view.answers)
 }
 

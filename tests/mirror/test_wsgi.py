@@ -12,7 +12,6 @@ from django.core.cache import caches
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.test import Client
-
 from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from mirror.core import config, logs
+from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
-from mirror.core.db.reading import sql
-from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import simulation
 from web3sim.calls import messages
 from web3sim.limits.clients import UNKNOWN, Client
@@ -28,8 +27,6 @@ log = logs.logger("mirror.web3")
 
 # The pause after a process that could not be started.
 _RETRY_SECONDS = 1.0
-# Threads of each pool that give up their connection lease while they wait.
-_MAX_WITHOUT_LEASE = 32
 
 
 class Pool:
@@ -49,7 +46,6 @@ class Pool:
         # Why the last one could not be started.
         self._failure = ""
         self._closed = threading.Event()
-        self._without_lease = threading.BoundedSemaphore(_MAX_WITHOUT_LEASE)
         self._waiting = Queue(size, max_queue, self._busy)
         # The first process ends with the thread that has started it.
         self._supervisor = threading.Thread(target=self._fill, daemon=True)
@@ -60,7 +56,7 @@ class Pool:
 
         Errors: CallUnavailable.
         """
-        with self._lease_released(), self._timed():
+        with self._timed():
             worker, answer, is_last = self._send(request, deadline, client)
             # Before this thread waits for its lease, whose holder may wait for a process.
             self.release(worker, usable=not is_last)
@@ -73,25 +69,13 @@ class Pool:
 
         The chunks must be read to their end, or closed. Errors: CallUnavailable.
         """
-        with self._lease_released(), self._timed():
+        with self._timed():
             worker, answer, is_last = self._send(request, deadline, client)
             if answer is not None:
                 self.release(worker, usable=not is_last)
         if answer is None:
             return None, Chunks(self, worker, time.monotonic() + seconds)
         return answer, None
-
-    @contextmanager
-    def _lease_released(self) -> Iterator[None]:
-        """Give up this thread's connection lease, unless _MAX_WITHOUT_LEASE threads have done so."""
-        if not self._without_lease.acquire(blocking=False):
-            yield
-            return
-        try:
-            with request_scheduler.released():
-                yield
-        finally:
-            self._without_lease.release()
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -211,7 +195,7 @@ class Pool:
 
     def _wait_seconds(self, call: WaitingCall, deadline: float) -> float:
         """Return the seconds until the next check. Errors: CallRefused, ServerUnresponsive."""
-        if not sql.reads_replicas():
+        if not replicas.are_read():
             unresponsive.check()
         if self._closed.is_set():
             raise CallRefused("the node stops")

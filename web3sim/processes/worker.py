@@ -110,14 +110,11 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     django_settings.DATABASES = {"default": database}
     from django.db import DEFAULT_DB_ALIAS, connections
 
-    from mirror.core.db import replicas
     from mirror.core.db.reading import timeouts
-    from mirror.core.db.scheduling import request_scheduler as request_scheduler
     from web3sim.calls import call
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
-    replicas.use()
     call.load_engine()
     trace.load_engine()
     # Loads Django's backend, and connects to nothing.
@@ -139,20 +136,18 @@ class _Worker:
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        from mirror.core.db.scheduling.request_scheduler import RequestScheduler
-
         self._connection = connection
         self._calls = 0
-        # Hands the database connection from one thread to the next.
-        self._scheduler = RequestScheduler(1)
         # A received call for the next thread.
         self._received: bytes | None = None
 
     def run(self) -> None:
         """Answer calls until the socket is closed, or the limit of memory or calls is reached."""
         from mirror.core import config
+        from mirror.core.db import replicas
 
         signals.end_with_parent(signal.SIGKILL)
+        replicas.use_if_configured(connections=1)
         process_table.set_process_name("simulation worker")
         operating_system.become_expendable()
         memory: int = config.value("web3.workerMemory") << 20
@@ -170,32 +165,40 @@ class _Worker:
         except OSError:
             return
         while True:
-            thread = threading.Thread(target=self._answer_calls, args=(memory, max_calls))
+            thread = threading.Thread(target=self._work, args=(memory, max_calls))
             thread.start()
             thread.join()
             if self._received is None:
                 return
 
+    def _work(self, memory: int, max_calls: int) -> None:
+        from django.db import connections
+
+        try:
+            self._answer_calls(memory, max_calls)
+        finally:
+            # Those of this thread.
+            connections.close_all()
+
     def _answer_calls(self, memory: int, max_calls: int) -> None:
         """Answer calls, until the priority of this thread has been lowered and there is another call."""
         priority = os.getpriority(os.PRIO_PROCESS, 0)
-        with self._scheduler.leased():
-            while True:
-                try:
-                    message = self._received or receive(self._connection)
-                    self._received = None
-                    if os.getpriority(os.PRIO_PROCESS, 0) != priority:
-                        self._received = message
-                        return
-                    request, request_id = REQUEST.decode(message)
-                    logs.REQUEST_ID.set(request_id)
-                    if not self._answer_call(request, memory, max_calls):
-                        return
-                except OSError:
+        while True:
+            try:
+                message = self._received or receive(self._connection)
+                self._received = None
+                if os.getpriority(os.PRIO_PROCESS, 0) != priority:
+                    self._received = message
                     return
-                except Exception as error:
-                    log.error("worker_failed", exc_info=error)
+                request, request_id = REQUEST.decode(message)
+                logs.REQUEST_ID.set(request_id)
+                if not self._answer_call(request, memory, max_calls):
                     return
+            except OSError:
+                return
+            except Exception as error:
+                log.error("worker_failed", exc_info=error)
+                return
 
     def _answer_call(self, request: Any, memory: int, max_calls: int) -> bool:
         """Answer a call; false if it was the last.

@@ -12,10 +12,9 @@ from grpc import StatusCode
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.core.processes import sockets
+from mirror.core.processes import rate_limits, sockets
 from mirror.core.processes.operating_system import memory_file, raise_descriptor_limit
 from mirror.web.grpc.requests import CallError
-from mirror.web.requests import rate_limits
 
 RATE, BURST, EXEMPT = (f"grpc.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
 SUBSCRIPTIONS, CALLS, CONNECTIONS = (

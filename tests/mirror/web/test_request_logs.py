@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from mirror.web.requests.gateway import Gateway
+from mirror.web.requests.observer import Observer, Times
 
 from mirror.core import logs
 from mirror.core.db.reading.sql import fetch
 from mirror.core.logs import access as access_log
-from mirror.web.requests.gateway import Gateway
-from mirror.web.requests.observer import Observer, Times
 from mirror.web.requests.slow_requests import MAX_PLANS_PER_MINUTE, SlowRequests
 from tests.logs import events
 from tests.mirror.web.environment import environment as of_request

@@ -14,14 +14,14 @@ from threading import Event
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from mirror.web.requests.gateway import Exchange, Gateway
+from mirror.web.requests.observer import ENVIRONMENT_ID
 
 from mirror.core.db.availability import outage
 from mirror.core.db.availability.outage import SENTENCE
 from mirror.core.db.replicas import Server, connection_to
 from mirror.core.processes.process_table import command
 from mirror.web.requests import refusals
-from mirror.web.requests.gateway import Exchange, Gateway
-from mirror.web.requests.observer import ENVIRONMENT_ID
 from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request
 from tests.node import Node, children

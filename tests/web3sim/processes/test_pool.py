@@ -15,9 +15,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 
 from mirror.core.db.availability import outage, unresponsive
-from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from tests.linux import linux_only
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code

@@ -12,12 +12,12 @@ import psycopg
 import pytest
 import pytest_django
 from django.db import OperationalError, connections, transaction
+from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, RequestScheduler
 
 from mirror.core.db import replicas
 from mirror.core.db.availability import outage
 from mirror.core.db.reading import sql
 from mirror.core.db.replicas import Reader, Server
-from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, RequestScheduler
 from tests.replicated import Replicated
 from tests.waiting import PATIENCE_SECONDS, wait_until
 

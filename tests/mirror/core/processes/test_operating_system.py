@@ -32,8 +32,8 @@ from typing import Any
 import psutil
 import pytest
 from django.db import connection
-
 from mirror.core.db.scheduling.cpu_time import CpuMeter
+
 from mirror.core.processes import operating_system, process_table
 from mirror.core.processes.file_lock import try_lock
 from mirror.web.requests import connections

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mirror.web.requests.connections import Connection
 
 from mirror.core.processes import sockets
 from mirror.web.grpc import clients
-from mirror.web.requests.connections import Connection
 
 _LOCKING = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from mirror.web.requests.gateway import Gateway
 
 from mirror.node.health.checks import HealthCheck
 from mirror.web.monitoring import health
-from mirror.web.requests.gateway import Gateway
 from network.models import AddressBook
 from tests.build import SECOND, START, Build
 from tests.mirror.web.environment import environment as of_request

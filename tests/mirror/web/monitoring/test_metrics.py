@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from mirror.web.requests.observer import Observer, Times
+from mirror.web.requests.paths import api_routes
 
 from mirror.core.metrics import files, grpc, node
 from mirror.core.metrics.types import METRICS
 from mirror.core.processes import exits
 from mirror.models import LoaderState
 from mirror.node.health.gauges import Readings
-from mirror.web.requests.observer import Observer, Times
-from mirror.web.requests.paths import api_routes
 from network.models import AddressBook
 from tests import forking
 from tests.build import SECOND, START, Build

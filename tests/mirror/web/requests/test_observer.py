@@ -1,9 +1,9 @@
 """What is counted of requests, and the ids by which they are named."""
 
 import pytest
+from mirror.web.requests.observer import Observer, Times
 
 from mirror.core.metrics import http
-from mirror.web.requests.observer import Observer, Times
 from tests.memory import memory_kept_by
 
 NOTHING = [0] * (len(http.REQUESTS.bounds) + 2)

@@ -3,9 +3,9 @@
 import os
 
 import pytest
+from mirror.web.requests.rate_limits import Limiter, RateLimits
 
 from mirror.web.requests import rate_limits
-from mirror.web.requests.rate_limits import Limiter, RateLimits
 
 
 @pytest.fixture

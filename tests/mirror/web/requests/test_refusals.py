@@ -15,14 +15,14 @@ from django.db import connection
 from django.template import engines
 from django.template.backends.django import DjangoTemplates
 from django.test import RequestFactory
+from mirror.core.db.scheduling.request_scheduler import ClientDisconnected
+from mirror.web.requests.gateway import Gateway
 
 from mirror import wsgi
 from mirror.core.db.reading.sql import fetch_one
-from mirror.core.db.scheduling.request_scheduler import ClientDisconnected
 from mirror.core.metrics import http
 from mirror.core.rest.answers import errors
 from mirror.web.requests import rate_limits, refusals
-from mirror.web.requests.gateway import Gateway
 from tests.memory import memory_kept_by
 from tests.mirror.web.environment import Protocol
 from tests.mirror.web.environment import environment as of_request

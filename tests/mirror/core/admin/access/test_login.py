@@ -15,9 +15,9 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
+from mirror.web.requests.gateway import Gateway
 
 from mirror.core.admin.access.login import _exclusive
-from mirror.web.requests.gateway import Gateway
 from tests.logs import events
 from tests.mirror.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS, wait_until

@@ -9,7 +9,7 @@ KEPT = CachedResponse({"etag": '"1"'}, b"body", False, 0)
 
 
 def memory() -> MemoryCache:
-    return MemoryCache("", {"OPTIONS": {"MAX_BYTES": 10_000}})
+    return MemoryCache(str(id(request)), {"OPTIONS": {"MAX_BYTES": 10_000}})
 
 
 def test_an_answer_lives_for_its_seconds(monkeypatch: pytest.MonkeyPatch):

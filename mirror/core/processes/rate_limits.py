@@ -10,17 +10,13 @@ import math
 import mmap
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from mirror.core import config
 from mirror.core.config import reverse_proxies
 from mirror.core.processes.operating_system import memory_file
-from mirror.web.requests.paths import is_of_api
-
-RATE, BURST, EXEMPT = (f"rest.rateLimit.{name}" for name in ("requestsPerSecond", "burst", "exempt"))
 
 # A client's key, and its time of the machine's monotonic clock, which all processes read alike.
 _RECORD = struct.Struct("=Qd")
@@ -85,26 +81,9 @@ class RateLimits:
         return oldest, now
 
 
-def create_memory() -> int | None:
-    """Make the memory that processes share, in the one that starts the others; None without a limit."""
-    return memory_file("rate-limits", SIZE) if config.value(RATE) else None
-
-
-class Limiter:
-    """Applies the limits of the settings to the requests of a web server process."""
-
-    def __init__(self, file: int) -> None:
-        self.limits = RateLimits(config.value(RATE), config.value(BURST), file)
-        self._exempt: tuple[str, ...] = config.value(EXEMPT)
-
-    def verdict(self, environment: Mapping[str, Any]) -> Verdict | None:
-        """Count a request; None for one that no limit is for."""
-        if not is_of_api(environment["PATH_INFO"]) or environment["REQUEST_METHOD"] == "OPTIONS":
-            return None
-        client = reverse_proxies.client(environment)
-        if self._exempt and reverse_proxies.is_within(client, self._exempt):
-            return None
-        return self.limits.take(client)
+def create_memory() -> int:
+    """Make the memory that processes share, in the one that starts the others."""
+    return memory_file("rate-limits", SIZE)
 
 
 @lru_cache(maxsize=_MAX_KEYS)
