@@ -61,7 +61,7 @@ def route_of(path: str) -> str | None:
         found = resolve(unquote(path))
     except Resolver404:
         return None
-    return found.url_name if "api/v1/" in str(found.route) else None
+    return found.url_name
 
 
 class Api:

@@ -154,3 +154,10 @@ class Replicated:
             reader.close()
             own.close()
             own.settings_dict = before
+
+    @staticmethod
+    def move_primary(reader: ReplicaReader, host: str) -> None:
+        """Have a reader connect to its primary at another address."""
+        for pool in (reader.primary._quick, reader.primary._slow):
+            pool.kwargs = {**pool.kwargs, "host": host}  # type: ignore[dict-item]
+            pool.drain()

@@ -15,7 +15,8 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from mirror.core.db.reading.sql import TIMEOUT, choose_session, fetch, own_session, reading_cursor
+from mirror.core.db.reading import session
+from mirror.core.db.reading.sql import TIMEOUT, fetch
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History
 from mirror.urls import VIEWS
@@ -203,15 +204,16 @@ def test_following_the_links_gives_every_row_once(path, settings_of, django_db_b
 
 @contextmanager
 def _slow() -> Iterator[None]:
-    def session(own: Any, error: Any) -> Any:
-        reading_cursor(own_session(own, error), TIMEOUT).execute(f"select pg_sleep({_SLOW_SECONDS})")
-        return own
+    cursor = session.cursor
 
-    choose_session(session)
-    try:
+    def late(connection: Any, seconds: float) -> Any:
+        found = cursor(connection, seconds)
+        found.execute(f"select pg_sleep({_SLOW_SECONDS})")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "cursor", late)
         yield
-    finally:
-        choose_session()
 
 
 @pytest.mark.usefixtures("_late")

@@ -43,9 +43,10 @@ logging.getLogger("axes").setLevel(logging.ERROR)
 _NAMES_PER_CLIENT = 2
 # No account has a longer name.
 _MAX_CHARACTERS = 150
-_PAUSE_SECONDS = 2.0
+PAUSE_SECONDS = 2.0
 # As many threads of a process wait at a time.
 _pauses = threading.BoundedSemaphore(8)
+_pause = time.sleep
 _WAIT_SECONDS = int(settings.AXES_COOLOFF_TIME.total_seconds())
 # Of a browser in which somebody has signed in: the name, signed.
 _BROWSER_COOKIE, _BROWSER_SECONDS = "ledger_mirror_browser", 90 * 86_400
@@ -206,7 +207,7 @@ class LoginMiddleware:
 
 def _paused(response: HttpResponseBase) -> HttpResponseBase:
     if _pauses.acquire(blocking=False):
-        time.sleep(_PAUSE_SECONDS)
+        _pause(PAUSE_SECONDS)
         _pauses.release()
     return response
 

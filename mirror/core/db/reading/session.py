@@ -10,6 +10,8 @@ from mirror.core.db.availability.unresponsive import WatchedConnection
 
 # Citus finds the shards of most statements by their values, so there each run has a plan of its own.
 _GENERIC, _CUSTOM = "force_generic_plan", "force_custom_plan"
+# How often other statements run before they are prepared; psycopg's default.
+_PREPARE_AFTER = 5
 # So often the limit is set again if the one before ends the statement that sets it.
 _ATTEMPTS = 20
 
@@ -30,6 +32,8 @@ def cursor(connection: WatchedConnection, seconds: float) -> psycopg.Cursor[tupl
 
 def new_cursor(connection: WatchedConnection, milliseconds: str) -> psycopg.Cursor[tuple[object, ...]]:
     """Return a cursor for reading, by the binary protocol."""
+    # Django forbids prepared statements.
+    connection.prepare_threshold = _PREPARE_AFTER
     made = psycopg.Cursor(connection)
     made.format = psycopg.pq.Format.BINARY
     made.adapters.register_dumper(int, Int8Dumper)

@@ -3,16 +3,14 @@
 import os
 
 import pytest
-from mirror.web.requests.rate_limits import Limiter, RateLimits
 
-from mirror.web.requests import rate_limits
+from mirror.core.processes import rate_limits
+from mirror.core.processes.rate_limits import RateLimits
 
 
 @pytest.fixture
-def file(settings_of):
-    settings_of({"rest.rateLimit.requestsPerSecond": 2, "rest.rateLimit.burst": 4})
+def file():
     made = rate_limits.create_memory()
-    assert made is not None
     yield made
     os.close(made)
 
@@ -85,30 +83,3 @@ def test_more_clients_than_there_is_room_for_are_admitted(file):
     limits = RateLimits(2, 4, file, Clock())
     for number in range(100_000):
         assert limits.take(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}").admitted
-
-
-@pytest.mark.parametrize(
-    ("environment", "is_counted"),
-    [
-        ({}, True),
-        ({"REQUEST_METHOD": "POST", "PATH_INFO": "/api/v1/contracts/call"}, True),
-        ({"REQUEST_METHOD": "OPTIONS"}, False),
-        ({"PATH_INFO": "/API/v1/blocks"}, True),
-        ({"PATH_INFO": "/health/readiness"}, False),
-        ({"PATH_INFO": "/admin/"}, False),
-        ({"REMOTE_ADDR": "10.1.2.3"}, False),
-        # Nobody is exempt who only says so.
-        ({"HTTP_X_FORWARDED_FOR": "10.1.2.3"}, True),
-    ],
-)
-def test_the_limit_is_for_requests_to_the_api_of_clients_that_are_not_exempt(
-    file, settings_of, environment, is_counted
-):
-    settings_of({"rest.rateLimit.exempt": ("10.0.0.0/8",)})
-    plain = {"REQUEST_METHOD": "GET", "PATH_INFO": "/api/v1/blocks", "REMOTE_ADDR": "192.0.2.7"}
-
-    assert (Limiter(file).verdict(plain | environment) is not None) is is_counted
-
-
-def test_there_is_no_limit_by_default():
-    assert rate_limits.create_memory() is None
