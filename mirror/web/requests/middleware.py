@@ -87,9 +87,8 @@ class ObserverMiddleware:
         return response
 
     def _response(self, request: HttpRequest) -> HttpResponseBase:
-        host = request.META.get("HTTP_HOST", "")
         # Granian joins several headers of one name by commas, which no host has.
-        if "," in host or (not host and request.META.get("SERVER_PROTOCOL") == "HTTP/1.1"):
+        if "," in request.META.get("HTTP_HOST", ""):
             return errors.page(errors.BadRequest(ONE_HOST))
         return self.get_response(request)
 
