@@ -17,7 +17,7 @@ from django.db import DatabaseError
 
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.reading import sql
+from mirror.core.db.reading import pools
 from mirror.core.values.timestamp import iso_text
 
 # How long a process relies on what it has read.
@@ -179,7 +179,7 @@ def _refresh() -> Loaded:
         if cached.until > now:
             return cached.loaded
         try:
-            found = _loaded(_row())
+            found = _loaded(pools.rows(_READ)[0])
         except (psycopg.Error, DatabaseError):
             # The request's own statements fail as well, and report it.
             found = cached.loaded
@@ -239,13 +239,6 @@ def _loaded(row: Any) -> Loaded:
         else:
             intervals.append(each)
     return Loaded(tuple(intervals), json.loads(dropped))
-
-
-def _row() -> Any:
-    """Read from where the request reads: a replica may lack what the primary has."""
-    if sql.reads_replicas():
-        return sql.fetch_one(_READ)
-    return statements.session().execute(_READ).fetchone()
 
 
 # WORDS

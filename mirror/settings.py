@@ -67,7 +67,15 @@ INSTALLED_APPS = [
     "web3sim",
 ]
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "mirror.core.rest.schema.description.EndpointSchema"}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["mirror.core.rest.users.UserAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_THROTTLE_CLASSES": ["mirror.core.rest.throttle.ClientThrottle"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mirror.core.rest.answers.response.OwnRenderer",
+    "DEFAULT_SCHEMA_CLASS": "mirror.core.rest.schema.description.EndpointSchema",
+    "EXCEPTION_HANDLER": "mirror.core.rest.answers.errors.answer",
+    "UNAUTHENTICATED_USER": None,
+}
 
 # The document of the API's description.
 SPECTACULAR_SETTINGS = {
@@ -89,6 +97,8 @@ SPECTACULAR_SETTINGS = {
 LOGGING_CONFIG, LOGGING = "mirror.core.logs.configuring.configure", {"version": 1}
 
 MIDDLEWARE = [
+    "mirror.web.requests.middleware.ObserverMiddleware",
+    "mirror.web.requests.middleware.ForwardedMiddleware",
     "mirror.core.rest.answers.middleware.ApiMiddleware",
     "mirror.core.admin.access.middleware.AdminCompressionMiddleware",
     *(["debug_toolbar.middleware.DebugToolbarMiddleware"] if HAS_TOOLBAR else []),

@@ -19,7 +19,7 @@ from ledger.api import (
 )
 from ledger.api.account_names import SPRING_ACCOUNT
 from mirror.core.rest.answers.views import LOADED_BLOCKS
-from mirror.core.rest.routes import Routes, route, spring_unknown_route, unknown_route
+from mirror.core.rest.routes import resolvers, route, spring_unknown_route, unknown_route, views
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics
 from mirror.web.pages import answer, assets
@@ -32,69 +32,70 @@ from web3sim.api import call, opcodes
 
 LOADED_BLOCKS[:] = [loaded_ranges.header]
 
-ROUTES = Routes(
-    [
-        route("accounts", accounts.Accounts),
-        route("accounts/{id}/airdrops/outstanding", airdrops.OutstandingAirdrops, id=SPRING_ACCOUNT),
-        route("accounts/{id}/airdrops/pending", airdrops.PendingAirdrops, id=SPRING_ACCOUNT),
-        route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=SPRING_ACCOUNT),
-        route("accounts/{idOrAliasOrEvmAddress}", accounts.AccountOfIdOrAlias),
-        route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
-        route("accounts/{idOrAliasOrEvmAddress}/allowances/tokens", token_allowances.TokenAllowances),
-        route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
-        route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
-        route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
-        route("accounts/{ownerId}/hooks", hooks.Hooks, owner_id=SPRING_ACCOUNT),
-        route("accounts/{ownerId}/hooks/{hookId}/storage", hooks.HookStorage, owner_id=SPRING_ACCOUNT),
-        route("balances", balances.Balances),
-        route("blocks", blocks.Blocks),
-        route("blocks/{hashOrNumber}", blocks.Block),
-        route("contracts", contracts.Contracts),
-        # The first matching line wins.
-        route("contracts/call", call.ContractCall),
-        route("contracts/logs", logs.Logs),
-        route("contracts/results", results.Results),
-        route("contracts/results/logs", logs.Logs),
-        route("contracts/{contractIdOrAddress}", contracts.ContractOfIdOrAddress),
-        route("contracts/{contractIdOrAddress}/results", results.ResultsOfContract),
-        route("contracts/{contractIdOrAddress}/state", state.State),
-        route("contracts/{contractIdOrAddress}/results/logs", logs.LogsOfContract),
-        route("contracts/results/{transactionIdOrHash}", results.ResultOfTransaction),
-        route("contracts/results/{transactionIdOrHash}/actions", actions.Actions),
-        route("contracts/results/{transactionIdOrHash}/opcodes", opcodes.Opcodes),
-        route("contracts/{contractIdOrAddress}/results/{timestamp}", results.ResultAt),
-        route("network/exchangerate", exchange_rate.ExchangeRate),
-        route("network/fees", fees.Fees),
-        route("network/nodes", nodes.Nodes),
-        route("network/registered-nodes", registered_nodes.RegisteredNodes),
-        route("network/stake", stake.Stake),
-        route("network/supply", supply.Supply),
-        route("schedule/{scheduleId}", schedules.Schedule),
-        route("schedules", schedules.Schedules),
-        route("schedules/{scheduleId}", schedules.Schedule),
-        route("tokens", tokens.Tokens),
-        route("tokens/{tokenId}", tokens.Token),
-        route("tokens/{tokenId}/balances", token_balances.TokenBalances),
-        route("tokens/{tokenId}/nfts", nfts.Nfts),
-        route("tokens/{tokenId}/nfts/{serialNumber}", nfts.Nft),
-        route("tokens/{tokenId}/nfts/{serialNumber}/transactions", nfts.NftTransactions),
-        route("topics/messages/{timestamp}", topic_messages.MessageAt),
-        route("topics/{id}", topics.Topic, id=r"(?:[0-9]+\.){0,2}[0-9]+"),
-        route("topics/{topicId}/messages", topic_messages.Messages),
-        route("topics/{topicId}/messages/{sequenceNumber}", topic_messages.MessageOfNumber),
-        route("transactions", transactions.Transactions),
-        route("transactions/{transactionId}/stateproof", state_proofs.StateProof),
-        # A hash in base64 may have slashes.
-        route(
-            "transactions/{transactionIdOrHash}",
-            transactions.TransactionsOfIdOrHash,
-            transaction_id_or_hash="[^/]+|[A-Za-z0-9+/]{64}",
-        ),
-    ]
-)
+ROUTES = [
+    route("accounts", accounts.Accounts),
+    route("accounts/{id}/airdrops/outstanding", airdrops.OutstandingAirdrops, id=SPRING_ACCOUNT),
+    route("accounts/{id}/airdrops/pending", airdrops.PendingAirdrops, id=SPRING_ACCOUNT),
+    route("accounts/{id}/allowances/nfts", token_allowances.NftAllowances, id=SPRING_ACCOUNT),
+    route("accounts/{idOrAliasOrEvmAddress}", accounts.AccountOfIdOrAlias),
+    route("accounts/{idOrAliasOrEvmAddress}/allowances/crypto", allowances.CryptoAllowances),
+    route("accounts/{idOrAliasOrEvmAddress}/allowances/tokens", token_allowances.TokenAllowances),
+    route("accounts/{idOrAliasOrEvmAddress}/nfts", account_nfts.AccountNfts),
+    route("accounts/{idOrAliasOrEvmAddress}/rewards", rewards.Rewards),
+    route("accounts/{idOrAliasOrEvmAddress}/tokens", relationships.Relationships),
+    route("accounts/{ownerId}/hooks", hooks.Hooks, owner_id=SPRING_ACCOUNT),
+    route("accounts/{ownerId}/hooks/{hookId}/storage", hooks.HookStorage, owner_id=SPRING_ACCOUNT),
+    route("balances", balances.Balances),
+    route("blocks", blocks.Blocks),
+    route("blocks/{hashOrNumber}", blocks.Block),
+    route("contracts", contracts.Contracts),
+    # The first matching line wins.
+    route("contracts/call", call.ContractCall),
+    route("contracts/logs", logs.Logs),
+    route("contracts/results", results.Results),
+    route("contracts/results/logs", logs.Logs),
+    route("contracts/{contractIdOrAddress}", contracts.ContractOfIdOrAddress),
+    route("contracts/{contractIdOrAddress}/results", results.ResultsOfContract),
+    route("contracts/{contractIdOrAddress}/state", state.State),
+    route("contracts/{contractIdOrAddress}/results/logs", logs.LogsOfContract),
+    route("contracts/results/{transactionIdOrHash}", results.ResultOfTransaction),
+    route("contracts/results/{transactionIdOrHash}/actions", actions.Actions),
+    route("contracts/results/{transactionIdOrHash}/opcodes", opcodes.Opcodes),
+    route("contracts/{contractIdOrAddress}/results/{timestamp}", results.ResultAt),
+    route("network/exchangerate", exchange_rate.ExchangeRate),
+    route("network/fees", fees.Fees),
+    route("network/nodes", nodes.Nodes),
+    route("network/registered-nodes", registered_nodes.RegisteredNodes),
+    route("network/stake", stake.Stake),
+    route("network/supply", supply.Supply),
+    route("schedule/{scheduleId}", schedules.Schedule),
+    route("schedules", schedules.Schedules),
+    route("schedules/{scheduleId}", schedules.Schedule),
+    route("tokens", tokens.Tokens),
+    route("tokens/{tokenId}", tokens.Token),
+    route("tokens/{tokenId}/balances", token_balances.TokenBalances),
+    route("tokens/{tokenId}/nfts", nfts.Nfts),
+    route("tokens/{tokenId}/nfts/{serialNumber}", nfts.Nft),
+    route("tokens/{tokenId}/nfts/{serialNumber}/transactions", nfts.NftTransactions),
+    route("topics/messages/{timestamp}", topic_messages.MessageAt),
+    route("topics/{id}", topics.Topic, id=r"(?:[0-9]+\.){0,2}[0-9]+"),
+    route("topics/{topicId}/messages", topic_messages.Messages),
+    route("topics/{topicId}/messages/{sequenceNumber}", topic_messages.MessageOfNumber),
+    route("transactions", transactions.Transactions),
+    route("transactions/{transactionId}/stateproof", state_proofs.StateProof),
+    # A hash in base64 may have slashes.
+    route(
+        "transactions/{transactionIdOrHash}",
+        transactions.TransactionsOfIdOrHash,
+        transaction_id_or_hash="[^/]+|[A-Za-z0-9+/]{64}",
+    ),
+]
+
+#: Documented path, below /api/v1/ -> view.
+VIEWS = views(ROUTES)
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    ROUTES,
+    *resolvers(ROUTES),
     *pages.routes(),
     *page_routes(),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

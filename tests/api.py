@@ -3,19 +3,20 @@
 import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
 from django.test.utils import CaptureQueriesContext
 from django.urls import Resolver404, resolve
 
 from mirror.core import config
-from mirror.wsgi import ApiHandler
+from mirror.web.requests.middleware import REQUEST_ID
 from tests.contract import budgets, description
 
 
@@ -60,11 +61,11 @@ def route_of(path: str) -> str | None:
         found = resolve(unquote(path))
     except Resolver404:
         return None
-    return found.url_name if "api/v1/" in str(found.route) else None
+    return found.url_name
 
 
 class Api:
-    """`cached`: whether the response cache is on, as the settings want it when the first request is made.
+    """`cached`: whether the response cache is on.
 
     `budgeted`: whether requests keep to their budget of statements; tables partitioned by month take more.
     """
@@ -74,11 +75,7 @@ class Api:
 
     @cached_property
     def application(self) -> Any:
-        restore = config.overridden({"rest.cache.response.enabled": self.cached})
-        try:
-            return ApiHandler()
-        finally:
-            restore.close()
+        return WSGIHandler()
 
     def get(self, url: str, **headers: str) -> Answer:
         """`headers` with underscores: `if_none_match="*"`."""
@@ -97,6 +94,7 @@ class Api:
             "SERVER_NAME": "testserver",
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
+            "HTTP_HOST": "testserver",
             "wsgi.url_scheme": "http",
             "CONTENT_TYPE": content_type,
             "CONTENT_LENGTH": str(len(body)),
@@ -106,15 +104,15 @@ class Api:
         began: list[Any] = []
         # A full log takes no more statements, and there would be none to count.
         reset_queries()
-        with _one_connection(), CaptureQueriesContext(connection) as statements:
+        cached = config.overridden({"rest.cache.response.enabled": self.cached})
+        with closing(cached), _one_connection(), CaptureQueriesContext(connection) as statements:
             response = self.application(environ, lambda status, sent: began.extend((status, sent)))
             received = b"".join(response)
-            if not isinstance(response, list):
-                response.close()
+            response.close()
         status, sent = began
         answer = Answer(
             int(status.split()[0]),
-            {name.lower(): text for name, text in sent},
+            {name.lower(): text for name, text in sent if name != REQUEST_ID},
             received,
             [statement["sql"] for statement in statements],
         )

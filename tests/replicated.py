@@ -10,8 +10,9 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config
-from mirror.core.db.reading import sql
-from mirror.core.db.replicas import Reader
+from mirror.core.db.availability import unresponsive
+from mirror.core.db.reading import pools
+from mirror.core.db.replicas import ReplicaReader
 from mirror.core.db.replicas import Server as Place
 from mirror.node.postgres import cluster
 from mirror.node.postgres.cluster import DATABASE, ROLE
@@ -137,19 +138,26 @@ class Replicated:
         ]
 
     @contextmanager
-    def reading(self, *more: Place) -> Iterator[Reader]:
+    def reading(self, *more: Place) -> Iterator[ReplicaReader]:
         """Have this process read from the replica, and from `more`, in the block."""
         replica, primary = self.servers()
-        reader = Reader([*more, replica, primary])
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
         before, own.settings_dict = own.settings_dict, {**own.settings_dict, **primary.settings}
-        sql.choose_session(reader.session)
+        reader = ReplicaReader([*more, replica, primary], 2, 1)
+        pools.use(reader)
+        unresponsive.watch()
         try:
             yield reader
         finally:
-            sql.choose_session()
+            pools.use(None)
+            reader.close()
             own.close()
-            if own.replica is not None:
-                own.replica.close()
-            own.replica, own.settings_dict = None, before
+            own.settings_dict = before
+
+    @staticmethod
+    def move_primary(reader: ReplicaReader, host: str) -> None:
+        """Have a reader connect to its primary at another address."""
+        for pool in (reader.primary._quick, reader.primary._slow):
+            pool.kwargs = {**pool.kwargs, "host": host}  # type: ignore[dict-item]
+            pool.drain()

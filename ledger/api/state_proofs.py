@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar
 
-from rest_framework.response import Response
-
 from ledger.api import not_loaded
 from ledger.portable_proofs.documents import BlockProofJson, StateProofJson
 from ledger.state_proofs import Busy, NoProof, NotFetched, NotStored
@@ -68,7 +66,7 @@ class StateProof(ReadView):
         HTTPStatus.SERVICE_UNAVAILABLE,
     )
 
-    def dispatch(self, request: Any, *args: Any, **path: str) -> Response:
+    def dispatch(self, request: Any, *args: Any, **path: str) -> Any:
         if not config.value(self.enabled_by):
             return UnknownRoute().dispatch(request, *args, **path)
         return super().dispatch(request, *args, **path)

@@ -42,7 +42,7 @@ def document(consensus_timestamp: int, file: StoredFile, *, max_before: int | No
         ) from error
     deadline = time.monotonic() + config.value("rest.stateproof.streams.httpOptions.timeout")
     try:
-        with fetching.connection_released(deadline):
+        with fetching.limited(deadline):
             block = find_block(file, deadline)
             return compose(
                 block.content, block.serialized, consensus_timestamp, ledger, max_before=max_before

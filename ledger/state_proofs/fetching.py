@@ -16,7 +16,6 @@ from ledger.archive.published_files import NodeFolders
 from ledger.state_proofs import Busy
 from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode
-from mirror.core.db.scheduling import request_scheduler
 
 # Of one process.
 MAX_PROOFS, _MAX_WAITING, MAX_DOWNLOADS = 8, 64, 32
@@ -28,12 +27,11 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def connection_released(deadline: float) -> Iterator[None]:
-    """Release this thread's connection to other requests while files are fetched. Errors: Busy."""
+def limited(deadline: float) -> Iterator[None]:
+    """Limit how many proofs are made at a time. Errors: Busy."""
     # Half of the time is for fetching.
     with (
         _acquire_or_busy(_waiting, 0),
-        request_scheduler.released(),
         _acquire_or_busy(_proofs, max(deadline - time.monotonic(), 0) / 2),
     ):
         yield

@@ -61,7 +61,7 @@ def document(consensus_timestamp: int, file: StoredFile) -> Mapping[str, object]
     if books is None:
         raise NotStored("No address book found")
     deadline = time.monotonic() + config.value("rest.stateproof.streams.httpOptions.timeout")
-    with fetching.connection_released(deadline):
+    with fetching.limited(deadline):
         record, content, signed = _from_block(file, books, deadline) or _published(file, books, deadline)
         record_file_json: object = base64(content)
         # Without signatures of its metadata a file has to be whole.

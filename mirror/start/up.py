@@ -9,7 +9,6 @@ import fcntl
 import gc
 import http.client
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -54,14 +53,15 @@ _GOES_ON = """  Live      .venv/bin/python manage.py up --live
 def serve(echo: Echo) -> None:
     """Run the web server alone, with its database, until a signal asks to stop. Errors: OperatorError."""
     web.check_process_limits()
-    with _stopping(echo), web.bind() as listening:
+    with _stopping(echo):
+        web.check_port()
         web.check_settings()
         production.check()
         with database.ready(echo) as server:
             _wait_for_tables(echo)
             reader_role.check()
             remaining.report_pending(echo)
-            part = _web_server(listening, echo)
+            part = _web_server(echo)
             _run(echo, server, part, lambda: echo(f"Serving {web.url()} - Ctrl-C stops."), {})
 
 
@@ -96,7 +96,8 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             "--live lets the demo network go on, and this node is for the network "
             f"{config.value('network')}: leave SVC_MIRROR_NETWORK and SVC_MIRROR_IMPORTER_DOWNLOADER_* unset."
         )
-    with _stopping(echo), _single_instance(settings.DATA_DIR), web.bind() as listening:
+    with _stopping(echo), _single_instance(settings.DATA_DIR):
+        web.check_port()
         if sdk:
             _sdk_ports().check_ports()
         if grpc.is_wanted():
@@ -134,7 +135,7 @@ def up(echo: Echo, *, live: bool = False, block_node: bool = False, sdk: bool = 
             if grpc.is_wanted():
                 parts[grpc.NAME] = grpc.serve
             ready = partial(_startup_text, server, ends=has_demo and not live, sdk=sdk)
-            _run(echo, server, _web_server(listening, echo), lambda: echo(ready()), parts)
+            _run(echo, server, _web_server(echo), lambda: echo(ready()), parts)
 
 
 def _run(
@@ -173,9 +174,8 @@ def _run(
             part.stop()
 
 
-def _web_server(listening: socket.socket, echo: Echo) -> supervisor.Part:
-    web.listen(listening)
-    return supervisor.Part("web server", partial(web.serve, listening), echo, permanent=True)
+def _web_server(echo: Echo) -> supervisor.Part:
+    return supervisor.Part("web server", web.serve, echo, permanent=True)
 
 
 def follows() -> bool:

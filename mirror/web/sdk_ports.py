@@ -17,6 +17,7 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.processes import operating_system, signals
 from mirror.web import server
 
+_STALLED_SECONDS = 30.0
 _CHUNK_BYTES = 1 << 16
 
 #: What clients of local networks expect today, unless the operator sets it otherwise.
@@ -77,7 +78,7 @@ async def _serve() -> None:
         raise OperatorError(f"The ports of SDKs can't be listened on: {error.strerror}.") from error
     for each in listening:
         for bound in each.sockets:
-            operating_system.set_tcp_user_timeout(bound, config.value("web.stalledTimeout"))
+            operating_system.set_tcp_user_timeout(bound, _STALLED_SECONDS)
     await asyncio.gather(*(each.serve_forever() for each in listening))
 
 

@@ -12,8 +12,11 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable
 from functools import partial
+from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
@@ -26,16 +29,15 @@ from mirror.core.config import reverse_proxies
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import replicas
 from mirror.core.db.reading import timeouts
-from mirror.core.db.scheduling import slow_slot
-from mirror.core.processes import operating_system, process_table, signals
-from mirror.core.rest import users
+from mirror.core.metrics import http, sample
+from mirror.core.processes import exits, operating_system, process_table, repeated, signals
+from mirror.core.rest import throttle, users
 from mirror.core.rest.limits import client_limits, clients
-from mirror.core.rest.limits.client_limits import ClientLimits
 from mirror.core.values.human_readable import byte_size
+from mirror.node.health.gauges import Readings
 from mirror.node.postgres import reader_role
 from mirror.web.pages import assets
-from mirror.web.requests.bodies import MAX_READERS
-from mirror.web.requests.ready_threads import IDLE_SECONDS
+from mirror.web.requests.request_history import Minutes
 
 _STOP_SECONDS = 5
 # Connections that wait while no web server takes them; the kernel may allow fewer (somaxconn).
@@ -43,6 +45,10 @@ _BACKLOG = 4096
 # The most connections of a worker, and what it needs of its open files for all else: threads, the database,
 # simulations.
 _CONNECTIONS, _OTHER_DESCRIPTORS = 2048, 256
+# Threads of a worker: they wait for connections to the database and for bodies. What they have in common is
+# short; few work at the same time.
+_THREADS = 64
+_WATCH_SECONDS = 0.5
 # Of a connection: the most of its headers, and of what it sends beside one answer.
 _CONNECTION_BYTES = 1 << 16
 # The loader has priority: a node under full load must not fall behind the stream.
@@ -103,14 +109,11 @@ def check_process_limits() -> None:
         )
 
 
-def bind() -> socket.socket:
-    """Return the socket of the web server, bound to its address. Errors: OperatorError.
-
-    It belongs to the supervisor: while a killed web server starts again, connections wait in its queue.
-    """
+def check_port() -> None:
+    """Raise OperatorError if the port of the web server is taken."""
     _, port = address()
     other = port + 1 if port < 65535 else 8001
-    return bind_port(port, f"choose another port (PORT={other})")
+    bind_port(port, f"choose another port (PORT={other})").close()
 
 
 def bind_port(port: int, cure: str) -> socket.socket:
@@ -145,41 +148,32 @@ def _bind_error(host: str, error: OSError) -> OperatorError:
     return OperatorError(f"The web server can't listen on {host} (SVC_MIRROR_WEB_HOST): {error.strerror}.")
 
 
-def listen(listening: socket.socket) -> None:
-    """Let clients connect, before the web server starts."""
-    operating_system.set_tcp_user_timeout(listening, config.value("web.stalledTimeout"))
-    listening.listen(_BACKLOG)
-
-
-def serve(listening: socket.socket) -> None:
+def serve() -> None:
     """Serve until SIGTERM or SIGINT, in a process that ends with its parent."""
+    from granian import Granian
     from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
-    from mirror.web.requests import gateway
-    from mirror.web.workers import Server
-
     signals.end_with_parent()
-    # Its workers are copies, each with more than a hundred threads.
+    # Its workers are copies, each with many threads.
     operating_system.share_heap()
     metrics.start("web server")
     static = _static_folders()
-    most_connections = min(_CONNECTIONS, operating_system.raise_descriptor_limit() - _OTHER_DESCRIPTORS)
-    server = Server(
+    host, port = address()
+    server = Granian(
         "mirror.wsgi:application",
-        listening=listening,
+        address=host,
+        port=port,
         process_name=process_table.title("web server"),
         backlog=_BACKLOG,
-        # Further ones wait in the backlog.
-        backpressure=most_connections,
+        # Further connections wait in the backlog.
+        backpressure=min(_CONNECTIONS, operating_system.raise_descriptor_limit() - _OTHER_DESCRIPTORS),
         interface=Interfaces.WSGI,
         # By HTTP/2, a client could request any number of answers at once and take none.
         http=HTTPModes.http1,
         workers=config.value("web.workers"),
-        # Most of them rest, or wait for bodies: see `mirror.web.requests.ready_threads`.
-        blocking_threads=config.value("web.threads") + 1 + MAX_READERS,
-        blocking_threads_idle_timeout=IDLE_SECONDS,
+        blocking_threads=_THREADS,
         websockets=False,
         http1_settings=HTTP1Settings(
             header_read_timeout=round(config.value("rest.response.keepAliveTimeout") * 1000),
@@ -195,19 +189,28 @@ def serve(listening: socket.socket) -> None:
     )
     # Granian warns of that many threads as if all of them worked at the same time.
     logging.getLogger("_granian").addFilter(lambda record: "Python threads" not in record.getMessage())
-    shared = [slow_slot.create_files() for _ in range(config.value("web.slowThreads"))]
-    application = partial(_application, shared, client_limits.configured(), most_connections)
+    throttle.use(client_limits.configured())
+    threading.Thread(target=_report_deaths, name="deaths of workers", daemon=True).start()
     # The workers are copies of this process, and share what it has loaded.
     multiprocessing.set_start_method("fork", force=True)
-    _ = get_resolver().url_patterns, gateway
+    _ = get_resolver().url_patterns
     gc.freeze()
-    server.serve(target_loader=application, wrap_loader=False)
+    server.serve(target_loader=_application, wrap_loader=False)
 
 
-def _application(
-    shared: Sequence[slow_slot.Files], limits: ClientLimits | None, most_connections: int
-) -> Callable[..., Any]:
-    """Return what granian calls for each request; runs in each of its worker processes."""
+def _report_deaths() -> None:
+    """Record the workers that end while the server runs; granian starts others."""
+    workers: list[BaseProcess] = []
+    while True:
+        time.sleep(_WATCH_SECONDS)
+        workers += [each for each in multiprocessing.active_children() if each not in workers]
+        for ended in [each for each in workers if each.exitcode is not None]:
+            workers.remove(ended)
+            exits.record(f"web worker (process {ended.pid})", exits.reason(ended.exitcode))
+
+
+def _application() -> Callable[..., Any]:
+    """Return the WSGI application; runs in each of granian's worker processes."""
     # Until granian sets the worker's own, the signal handlers of its main process are in force here. They
     # would swallow a request to stop.
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -217,17 +220,24 @@ def _application(
     operating_system.become_expendable()
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    replicas.use()
-    from mirror.web.requests import gateway
+    reader = replicas.use(
+        config.value("web.threads"), config.value("web.slowThreads"), config.value("web.slowAfter")
+    )
     from mirror.wsgi import application
     from web3sim.processes import pool
 
     metrics.start("web worker")
+    for kind, slow in (("quick", False), ("slow", True)):
+        sample(http.WAITING.labels(kind), partial(reader.primary.waiting, slow=slow))
+        sample(http.WORKING.labels(kind), partial(reader.primary.in_use, slow=slow))
+    readings = Readings()
+    for check in (Minutes().record, readings.report, readings.read_sizes):
+        repeated.start(check)
     # Its processes start, and end before this one.
     pool.pool()
     Finalize(None, pool.stop, exitpriority=_FIRST)
-    slots = [slow_slot.SlowRequestSlot(each) for each in shared]
-    return gateway.start(application, slots, limits, most_connections)
+    Finalize(None, reader.close, exitpriority=_FIRST)
+    return application
 
 
 def _static_folders() -> dict[str, Path]:

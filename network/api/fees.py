@@ -191,7 +191,7 @@ class Fees(SpringReadView):
 
     parameters, max_age, answers = FeeParameters, 60, FeesJson
     posted = PostedBody(EstimateParameters, _PROTOBUF, bytes, EstimateJson, _EXAMPLES)
-    actions = {"get": "answer", "post": "estimate"}
+    actions = {"get": "retrieve", "post": "estimate"}
 
     def read(self, parameters: FeeParameters) -> FeesJson:
         times = spring.time_window(parameters.timestamp)

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from ledger.api import not_loaded
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.answers.response import ApiResponse, PlainTextRenderer
+from mirror.core.rest.answers.response import PlainTextRenderer
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.values import timestamp
@@ -90,4 +90,4 @@ class Supply(SpringReadView):
         if not parameters.q:
             return supply_json(balances)
         self.renderer = PlainTextRenderer()
-        return ApiResponse(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - balances.balance))
+        return Response(hbars(TOTAL if parameters.q == "totalcoins" else TOTAL - balances.balance))

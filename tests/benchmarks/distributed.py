@@ -200,18 +200,18 @@ def _answer_orders() -> int:
     from tests.benchmarks.scale.requests import timed
 
     count, failed = 0, list[tuple[str, str]]()
-    run = sql._read
+    run = sql._rows
 
-    def noting(own: Any, session: Any, statement: str, *others: Any) -> Any:
+    def noting(connection: Any, statement: str, *others: Any, **options: Any) -> Any:
         nonlocal count
         count += 1
         try:
-            return run(own, session, statement, *others)
+            return run(connection, statement, *others, **options)
         except psycopg.Error as error:
             failed.append((str(error), statement))
             raise
 
-    sql._read = noting  # type: ignore[assignment]
+    sql._rows = noting
     for line in sys.stdin:
         url, runs = json.loads(line)
         failed.clear()

@@ -8,11 +8,12 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from django.core.wsgi import get_wsgi_application
+
 from mirror.core import config
-from mirror.wsgi import ApiHandler
 from tests.conformance.serve import CONTROL, environment
 
-_api = ApiHandler()
+_api = get_wsgi_application()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -32,4 +33,4 @@ def _configure(features: dict[str, Any]) -> None:
     values = config.load(environment(variables))
     if values != config.values():
         config.overridden(values)
-        _api = ApiHandler()
+        _api = get_wsgi_application()

@@ -9,7 +9,7 @@ from django.contrib.staticfiles import finders
 
 from mirror.core.rest.schema.description import Generator, switches, to_schema
 from mirror.core.rest.schema.description import document as made_document
-from mirror.urls import ROUTES
+from mirror.urls import VIEWS
 from tests.api import Answer
 from tests.contract import description
 
@@ -22,7 +22,7 @@ def document(api):
 
 
 def test_every_endpoint_is_described(document):
-    endpoints = [f"/api/v1/{path}" for path in ROUTES.views]
+    endpoints = [f"/api/v1/{path}" for path in VIEWS]
     assert list(document["paths"]) == [path for path in endpoints if path not in switches()]
     assert document["openapi"].startswith("3.")
 
@@ -44,9 +44,9 @@ def test_requests_before_it_change_nothing_of_the_description(api, build):
     assert [list(operations) for operations in made["paths"].values() if "head" in operations] == []
 
 
-@pytest.mark.parametrize("path", ROUTES.views)
+@pytest.mark.parametrize("path", VIEWS)
 def test_every_endpoint_declares_its_answers(path):
-    assert ROUTES.views[path].answers is not None
+    assert VIEWS[path].answers is not None
 
 
 class Written(TypedDict):

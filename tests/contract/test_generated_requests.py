@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
 from mirror.core.rest.schema.description import document
-from mirror.urls import ROUTES
+from mirror.urls import VIEWS
 
 
 @cache
@@ -28,7 +28,7 @@ def _modes(operation: Any) -> list[GenerationMode]:
     return [GenerationMode.POSITIVE, *([GenerationMode.NEGATIVE] if takes_any else [])]
 
 
-@pytest.mark.parametrize("path", [path for path, view in ROUTES.views.items() if "get" in view.actions])
+@pytest.mark.parametrize("path", [path for path, view in VIEWS.items() if "get" in view.actions])
 def test_no_generated_request_fails(api, all_endpoints, path):
     operation = _requests()[f"/api/v1/{path}"]["GET"]
 

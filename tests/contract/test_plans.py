@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from mirror.urls import ROUTES
+from mirror.urls import VIEWS
 from tests.api import Api, route_of
 from tests.contract.filled import fill
 from tests.contract.plans import Statement, large_tables, prepared
@@ -13,7 +13,7 @@ from tests.reading import as_reader
 
 def test_there_are_requests_to_every_endpoint():
     # Others read the database in processes of their own.
-    assert sorted(REQUESTS) == sorted(path for path, view in ROUTES.views.items() if "get" in view.actions)
+    assert sorted(REQUESTS) == sorted(path for path, view in VIEWS.items() if "get" in view.actions)
 
 
 def test_no_request_reads_a_large_table_from_end_to_end(api, all_endpoints):

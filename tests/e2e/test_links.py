@@ -15,10 +15,11 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from mirror.core.db.reading.sql import TIMEOUT, choose_session, fetch, own_session, reading_cursor
+from mirror.core.db.reading import session
+from mirror.core.db.reading.sql import TIMEOUT, fetch
 from mirror.demo.publish.history import History
 from mirror.demo.streams.keys import nodes
-from mirror.urls import ROUTES
+from mirror.urls import VIEWS
 from tests.api import Answer, Api
 from tests.build import SECOND
 from tests.contract import budgets
@@ -40,7 +41,7 @@ _HISTORY = History(blocks=24, tps=20, seed=17)
 
 LISTS = {
     path: view
-    for path, view in ROUTES.views.items()
+    for path, view in VIEWS.items()
     if isinstance(view.answers, type) and "links" in get_type_hints(view.answers)
 }
 
@@ -203,15 +204,16 @@ def test_following_the_links_gives_every_row_once(path, settings_of, django_db_b
 
 @contextmanager
 def _slow() -> Iterator[None]:
-    def session(own: Any, error: Any) -> Any:
-        reading_cursor(own_session(own, error), TIMEOUT).execute(f"select pg_sleep({_SLOW_SECONDS})")
-        return own
+    cursor = session.cursor
 
-    choose_session(session)
-    try:
+    def late(connection: Any, seconds: float) -> Any:
+        found = cursor(connection, seconds)
+        found.execute(f"select pg_sleep({_SLOW_SECONDS})")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "cursor", late)
         yield
-    finally:
-        choose_session()
 
 
 @pytest.mark.usefixtures("_late")

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mirror.core import config, logs
+from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
-from mirror.core.db.reading import sql
-from mirror.core.db.scheduling import request_scheduler
 from mirror.core.metrics import sample, simulation
 from mirror.core.rest.limits.clients import UNKNOWN, Client
 from web3sim.calls import messages
@@ -27,8 +26,6 @@ log = logs.logger("mirror.web3")
 
 # The pause after a process that could not be started.
 _RETRY_SECONDS = 1.0
-# Threads of each pool that give up their connection lease while they wait.
-_MAX_WITHOUT_LEASE = 32
 
 
 class Pool:
@@ -48,7 +45,6 @@ class Pool:
         # Why the last one could not be started.
         self._failure = ""
         self._closed, self._lost = threading.Event(), threading.Event()
-        self._without_lease = threading.BoundedSemaphore(_MAX_WITHOUT_LEASE)
         self._waiting = Queue(size, max_queue, self._busy)
         # The first process ends with the thread that has started it.
         self._supervisor = threading.Thread(target=self._fill, daemon=True)
@@ -68,7 +64,7 @@ class Pool:
 
         The chunks must be read to their end, or closed. Errors: CallUnavailable.
         """
-        with self._lease_released(), self._timed():
+        with self._timed():
             worker, answer, is_last = self._send(request, deadline, client)
             # Before this thread waits for its lease, whose holder may wait for a process.
             if answer is not None:
@@ -95,18 +91,6 @@ class Pool:
             raise _worker_lost(worker, error) from error
         finally:
             self.release(worker, usable=usable)
-
-    @contextmanager
-    def _lease_released(self) -> Iterator[None]:
-        """Give up this thread's connection lease, unless _MAX_WITHOUT_LEASE threads have done so."""
-        if not self._without_lease.acquire(blocking=False):
-            yield
-            return
-        try:
-            with request_scheduler.released():
-                yield
-        finally:
-            self._without_lease.release()
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -209,7 +193,7 @@ class Pool:
 
     def _check(self, call: WaitingCall, deadline: float) -> None:
         """End a process for a call that waits, or its wait. Errors: CallRefused, ServerUnresponsive."""
-        if not sql.reads_replicas():
+        if not replicas.are_read():
             unresponsive.check()
         if self._closed.is_set():
             raise CallRefused("the node stops")

@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
+from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
-from mirror.core.db.reading import sql
 from mirror.core.processes import exits
 from mirror.core.processes.backoff import Backoff
 from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
@@ -106,7 +106,7 @@ class WorkerProcess:
             try:
                 return self._channel.receive()
             except BlockingIOError:
-                if not sql.reads_replicas():
+                if not replicas.are_read():
                     unresponsive.check()
                 if self.is_long and not self.is_slowed:
                     self._slow_down()

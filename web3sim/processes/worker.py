@@ -100,13 +100,11 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
     django_settings.DATABASES = {"default": database}
     from django.db import DEFAULT_DB_ALIAS, connections
 
-    from mirror.core.db import replicas
     from mirror.core.db.reading import timeouts
     from web3sim.calls import call
     from web3sim.past import trace
 
     timeouts.use(timeouts.WEB_SERVER)
-    replicas.use()
     call.load_engine()
     trace.load_engine()
     # Loads Django's backend, and connects to nothing.
@@ -123,8 +121,10 @@ def _prepare(settings: dict[str, Any], database: dict[str, Any]) -> None:
 def _work(theirs: socket.socket, control: socket.socket) -> None:
     """Answer calls until the socket is closed, or the limit of memory or calls is reached."""
     from mirror.core import config
+    from mirror.core.db import replicas
 
     control.close()
+    replicas.use_if_configured(connections=1)
     signals.end_with_parent(signal.SIGKILL)
     process_table.set_process_name("simulation worker")
     operating_system.become_expendable()

@@ -101,11 +101,10 @@ def prefix(environment: Mapping[str, Any]) -> str:
     return text if _PREFIX.fullmatch(text) else ""
 
 
-def apply_forwarded(environment: dict[str, Any]) -> dict[str, Any]:
-    """Return an environment with the client's scheme and host in place of the proxy's."""
+def forwarded(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a client's scheme and host change in an environment that a trusted proxy has made."""
     changes = {"wsgi.url_scheme": scheme(environment), "HTTP_HOST": host(environment)}
-    known = {name: text for name, text in changes.items() if text is not None}
-    return environment | known if known else environment
+    return {name: text for name, text in changes.items() if text is not None}
 
 
 def _forwarded_value(environment: Mapping[str, Any], header: str) -> str | None:

@@ -9,21 +9,19 @@ import binascii
 import hashlib
 import hmac
 import json
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
 from mirror.core import config
 from mirror.core.config.setting import InvalidSetting
 
 SETTING = "rest.users"
 
-#: The key in the META of a user's request for the largest number of rows of a page.
-MAX_ROWS = "mirror.most_rows"
-
 _MEMBERS = {"limit", "password", "username"}
-
-
-class WrongCredentials(Exception):
-    """Credentials that are no user's."""
 
 
 class User(NamedTuple):
@@ -31,6 +29,7 @@ class User(NamedTuple):
 
     password: bytes
     limit: int
+    is_authenticated: bool = True
 
 
 # A password to compare with if no user has the name, so that this takes as long.
@@ -44,7 +43,8 @@ class Users:
     def find(self, authorization: str) -> User | None:
         """Return the user of an Authorization header; None for another scheme than basic authentication.
 
-        Neither a wrong name nor a wrong password is refused faster than another. Errors: WrongCredentials.
+        Neither a wrong name nor a wrong password is refused faster than another.
+        Errors: AuthenticationFailed.
         """
         scheme, _, credentials = authorization.strip().partition(" ")
         if scheme.lower() != "basic":
@@ -52,18 +52,43 @@ class Users:
         try:
             name, colon, password = base64.b64decode(credentials.strip(), validate=True).partition(b":")
         except (binascii.Error, ValueError):
-            raise WrongCredentials from None
+            raise AuthenticationFailed from None
         user = self._by_name.get(name, _NOBODY)
         is_right = hmac.compare_digest(user.password, hashlib.sha256(password).digest())
         if not is_right or user is _NOBODY or not colon:
-            raise WrongCredentials
+            raise AuthenticationFailed
         return user
+
+
+class UserAuthentication(BaseAuthentication):
+    """Authenticates the users of the setting. A request without credentials is anonymous."""
+
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
+        authorization = request.META.get("HTTP_AUTHORIZATION")
+        if authorization is None or (users := configured()) is None:
+            return None
+        user = users.find(authorization)
+        return None if user is None else (user, None)
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Basic realm="REST API", charset="UTF-8"'
+
+
+def most_rows(request: Request) -> int | None:
+    """Return the most rows of a page for the user of a request; None for an anonymous one."""
+    user: Any = request.user
+    return None if user is None else user.limit
 
 
 def configured() -> Users | None:
     """Return the users of the setting; None if it names none. Errors: InvalidSetting."""
+    return _parsed(config.value(SETTING))
+
+
+@lru_cache(maxsize=1)
+def _parsed(text: str) -> Users | None:
     try:
-        listed = json.loads(config.value(SETTING))
+        listed = json.loads(text)
     except ValueError:
         raise _invalid("it is no JSON list") from None
     if not isinstance(listed, list):

@@ -16,6 +16,7 @@ from django.db import connection
 
 from ledger.queries import topics as queries
 from mirror.core import logs
+from mirror.core.db import replicas
 from mirror.core.db.notifications import CommitListener
 from mirror.core.db.reading import sql
 from mirror.web.grpc.deliveries import Delivery, delivery
@@ -105,7 +106,7 @@ class Follower:
                 continue
             self._set_healthy(True)
             if not has_more:
-                listener.wait(_REPLICA_POLL_SECONDS if sql.reads_replicas() else _POLL_SECONDS)
+                listener.wait(_REPLICA_POLL_SECONDS if replicas.are_read() else _POLL_SECONDS)
         listener.close()
         connection.close()
 

@@ -4,15 +4,12 @@ import asyncio
 import os
 import signal
 import socket
-from functools import partial
 from typing import Any
 
 from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import replicas
-from mirror.core.db.availability import unresponsive
 from mirror.core.db.reading import timeouts
-from mirror.core.db.scheduling import repeated
 from mirror.core.processes import signals
 from mirror.node.postgres import reader_role
 from mirror.web import server as web
@@ -66,7 +63,9 @@ def serve() -> None:
     os.nice(_NICENESS)
     reader_role.use()
     timeouts.use(timeouts.WEB_SERVER)
-    replicas.use()
+    from mirror.web.grpc.reading import THREADS
+
+    replicas.use_if_configured(THREADS)
     metrics.start(NAME)
     asyncio.run(_serve())
 
@@ -78,12 +77,6 @@ async def _serve() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     server = Server()
-    checks: list[repeated.Check] = [
-        partial(unresponsive.probe, server.threads.is_at_work),
-        *replicas.checks(server.threads.is_at_work),
-    ]
-    for check in checks:
-        repeated.start(check)
     try:
         await server.start(address())
     except RuntimeError as error:

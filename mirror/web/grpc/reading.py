@@ -20,7 +20,7 @@ from mirror.web.grpc.requests import DATA_SOURCE, CallError
 
 Result = TypeVar("Result")
 
-_THREADS = 4
+THREADS = 4
 
 
 class DatabaseUnavailable(CallError):
@@ -38,14 +38,14 @@ class ReadingThreads:
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_THREADS, "gRPC reading")
+        self._pool = ThreadPoolExecutor(THREADS, "gRPC reading")
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         # When each thread began what it reads (monotonic seconds).
         self._began: dict[int, float] = {}
 
     async def run(self, client: str, work: Callable[[], Result]) -> Result:
         """Return what `work` reads for a client. Errors: DatabaseUnavailable; CallError after a timeout."""
-        turns = self._turns.setdefault(client, asyncio.Semaphore(_THREADS))
+        turns = self._turns.setdefault(client, asyncio.Semaphore(THREADS))
         async with turns:
             return await asyncio.get_running_loop().run_in_executor(self._pool, self.call, work)
 
@@ -72,12 +72,12 @@ class ReadingThreads:
 
     def close(self) -> None:
         """End the threads and close their connections, once they have finished."""
-        barrier = threading.Barrier(_THREADS)
+        barrier = threading.Barrier(THREADS)
 
         def close_own() -> None:
             barrier.wait()
             connection.close()
 
-        for _ in range(_THREADS):
+        for _ in range(THREADS):
             self._pool.submit(close_own)
         self._pool.shutdown()

@@ -85,7 +85,7 @@ def timed(url: str) -> tuple[Time, int, bytes]:
     statuses: list[str] = []
     used = time.thread_time() + _used_by_postgres()
     began = time.perf_counter()
-    response = application(environ, lambda status, headers: statuses.append(status))
+    response: Any = application(environ, lambda status, headers: statuses.append(status))  # type: ignore[arg-type]
     body = b"".join(response)
     wall = time.perf_counter() - began
     used = time.thread_time() + _used_by_postgres() - used

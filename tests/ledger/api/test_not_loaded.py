@@ -7,11 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from ledger import loaded_ranges
-from mirror.core.db.reading import sql
 from mirror.node.health.loaded_ranges import loaded_text
 from tests.api import Api
 from tests.build import SECOND, START, insert
@@ -197,17 +194,6 @@ def test_the_header_tells_filters_and_leaves_out_old_ranges(api: Api, db: None) 
     assert api.get("/api/v1/blocks").headers["mirror-loaded"] == (
         f"blocks={named},220-; earlier=3; filtered; dropped"
     )
-
-
-def test_the_header_is_read_from_where_the_rows_are(api: Api, two_ranges: None) -> None:
-    api.budgeted = False
-    sql.choose_session(lambda own, error: sql.own_session(own, error))
-    try:
-        with CaptureQueriesContext(connection) as read:
-            assert api.get("/api/v1/blocks").headers["mirror-loaded"] == "blocks=100-199,300-"
-    finally:
-        sql.choose_session()
-    assert "from loaded_range" in read[0]["sql"] and "from record_file" in read[1]["sql"]
 
 
 def test_there_is_no_header_where_nobody_knows_what_is_loaded(api: Api) -> None:

@@ -288,7 +288,7 @@ def test_only_so_many_proofs_are_made_at_once(api: Api, file: Published, setting
     settings_of({STREAMS + "httpOptions.timeout": 0.1})
     with ExitStack() as others:
         for _ in range(fetching.MAX_PROOFS):
-            others.enter_context(fetching.connection_released(time.monotonic() + PATIENCE_SECONDS))
+            others.enter_context(fetching.limited(time.monotonic() + PATIENCE_SECONDS))
         answer = api.get(file.url)
     assert_fails(answer, 503, "Too many state proofs are being made: try again later")
 

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.urls import URLPattern, get_resolver, resolve
 
 from mirror.core.rest.answers.views import UnknownRoute
-from mirror.core.rest.routes import Routes
 from mirror.core.rest.schema.table import as_markdown
 
 FOLDER = Path(settings.BASE_DIR, "mirror", "docs")
@@ -47,9 +46,7 @@ def test_every_address_named_is_one_of_the_node(path):
 
 def test_every_address_of_the_node_outside_the_api_is_named():
     plain = [
-        f"/{pattern.pattern}"
-        for pattern in get_resolver().url_patterns
-        if isinstance(pattern, URLPattern) and not isinstance(pattern, Routes)
+        f"/{pattern.pattern}" for pattern in get_resolver().url_patterns if isinstance(pattern, URLPattern)
     ]
     routes = {path.rstrip("/") or "/" for path in plain if re.fullmatch(r"[\w/.-]+", path)}
     assert routes >= {"/", "/docs", "/health/liveness", "/metrics", "/robots.txt"}

@@ -3,17 +3,17 @@
 import socket
 
 from mirror.core import config
-from tests.mirror.web.requests.test_stalled_clients import node, serving_node
 from tests.waiting import PATIENCE_SECONDS
+from tests.web3sim.serving import serving_node
 
-__all__ = ["node", "serving_node"]
+__all__ = ["serving_node"]
 
 REQUEST = b"GET /health/liveness HTTP/1.1\r\nHost: node\r\n\r\n"
 
 
-def test_a_connection_without_a_request_is_closed_after_the_time_of_the_setting(node):
-    node.start(SVC_MIRROR_REST_RESPONSE_KEEPALIVETIMEOUT="1s")
-    with socket.create_connection(("127.0.0.1", node.port), PATIENCE_SECONDS) as client:
+def test_a_connection_without_a_request_is_closed_after_the_time_of_the_setting(serving_node):
+    serving_node.start(SVC_MIRROR_REST_RESPONSE_KEEPALIVETIMEOUT="1s")
+    with socket.create_connection(("127.0.0.1", serving_node.port), PATIENCE_SECONDS) as client:
         for _ in range(3):
             client.sendall(REQUEST)
             assert client.recv(4096).startswith(b"HTTP/1.1 200")

@@ -8,7 +8,6 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from threading import Event
 
@@ -19,11 +18,6 @@ from mirror.core.db.availability import outage
 from mirror.core.db.availability.outage import SENTENCE
 from mirror.core.db.replicas import Server, connection_to
 from mirror.core.processes.process_table import command
-from mirror.web.requests import refusals
-from mirror.web.requests.gateway import Exchange, Gateway
-from mirror.web.requests.observer import ENVIRONMENT_ID
-from tests.mirror.web.environment import Protocol
-from tests.mirror.web.environment import environment as of_request
 from tests.node import Node, children
 from tests.waiting import wait_until
 
@@ -104,29 +98,16 @@ def test_every_request_ends_in_words_and_the_node_goes_on_afterwards(node: Silen
     wait_until(lambda: "database_back" in node.said, lambda: node.said)
 
 
-def test_a_session_that_hangs_costs_its_request_and_no_turn(node: Silent) -> None:
-    node.start(
-        "serve",
-        SVC_MIRROR_REST_DB_STATEMENTTIMEOUT="1s",
-        SVC_MIRROR_REST_QUERY_TIMEBUDGET="1s",
-        SVC_MIRROR_WEB_WORKERS="1",
-        SVC_MIRROR_WEB_THREADS="1",
-    )
+def test_a_session_that_hangs_costs_its_request_and_no_other(node: Silent) -> None:
+    node.start("serve", SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="1")
     assert node.get("/api/v1/blocks")[0] == 200
-    limits = count(1)
+    node.stop_sessions()
 
-    def refused() -> tuple[int, bytes, str | None] | None:
-        """Return the answer of a stopped session; after a slow request the next one opens another session."""
-        node.stop_sessions()
-        answer = _answer(node, f"/api/v1/blocks?limit={next(limits)}")
-        return answer if answer[0] != 200 else None
+    status, body, retry_after = _answer(node, "/api/v1/blocks?limit=1")
 
-    status, body, retry_after = wait_until(refused)
-
-    assert (status, retry_after) == (503, str(refusals.RETRY_AFTER_BUSY))
-    assert refusals.OVERDUE.encode() in body
-    wait_until(lambda: "request_overdue" in node.said, lambda: node.said)
-    assert _answer(node, f"/api/v1/blocks?limit={next(limits)}")[0] == 200
+    (message,) = json.loads(body)["_status"]["messages"]
+    assert (status, message["detail"], retry_after) == (503, SENTENCE, "2")
+    wait_until(lambda: node.get("/api/v1/blocks?limit=2")[0] == 200, lambda: node.said)
 
 
 def test_replicas_are_read_while_the_primary_is_silent(
@@ -141,23 +122,3 @@ def test_replicas_are_read_while_the_primary_is_silent(
     server = connection_to(Server("replica", connections.settings[DEFAULT_DB_ALIAS]))
     server.ensure_connection()
     server.close()
-
-
-def test_a_request_that_hangs_is_answered_at_its_deadline(settings_of) -> None:
-    settings_of({"rest.db.statementTimeout": 0.01, "web3.requestTimeout": 0.01})
-    protocol = Protocol()
-    gateway = Gateway(lambda *_: (), [])
-    hanging = Exchange(gateway, protocol, of_request("/api/v1/contracts/call"), [])
-    hanging.environment[ENVIRONMENT_ID] = "hanging"
-    gateway.open[hanging] = None
-    hanging.arrived -= 4.9
-    gateway.open.check()
-    assert not protocol.has_answer
-    hanging.arrived -= 0.2
-    assert gateway.open.older_than(5)
-    assert not gateway.open.older_than(60)
-
-    gateway.open.check()
-
-    assert protocol.answer()[0] == 503
-    assert not gateway.open

@@ -17,7 +17,6 @@ import psutil
 import pytest
 
 from mirror.core.db.availability import outage, unresponsive
-from mirror.core.db.scheduling.request_scheduler import RequestScheduler
 from tests.linux import linux_only
 from tests.waiting import PATIENCE_SECONDS, wait_until
 from tests.web3sim.engine.world import RETURN_TOP, calling, code
@@ -114,32 +113,6 @@ def test_call_is_refused_while_no_process_can_start(ledger, monkeypatch):
         assert ask(pool).result == WORD_42
     finally:
         pool.close()
-
-
-def test_process_is_free_while_its_caller_waits_for_a_lease(pool):
-    turns = RequestScheduler(1)
-    with ThreadPoolExecutor(3) as threads:
-        others_turn, given = threading.Event(), threading.Event()
-
-        def ask_with_a_turn():
-            with turns.leased():
-                given.set()
-                wait_until(lambda: turns._waiting)
-                return ask(pool)
-
-        def keep_the_turn() -> None:
-            with turns.leased():
-                others_turn.wait(PATIENCE_SECONDS)
-
-        call = threads.submit(ask_with_a_turn)
-        given.wait(PATIENCE_SECONDS)
-        threads.submit(keep_the_turn)
-        try:
-            wait_until(lambda: not pool._busy and len(pool._idle) == 1)
-            assert not call.done()
-        finally:
-            others_turn.set()
-        assert call.result().result == WORD_42
 
 
 def test_killed_idle_process_is_replaced(pool):

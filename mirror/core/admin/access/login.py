@@ -2,7 +2,8 @@
 
 A name may fail a few times a minute from a client, and a client somewhat more often with different names. An
 IPv4 address is a client, and the /64 of an IPv6 address; so is a browser in which that name has signed in
-before, wherever it is. The answer to a failed or refused attempt comes after a pause that occupies no thread.
+before, wherever it is. The answer to a failed or refused attempt comes after a pause, of a few threads at a
+time.
 
 A hash takes a processor for a good part of a second, so the node computes one at a time for each of three
 kinds of clients: browsers that are known, clients that have not failed lately, and others. However often
@@ -11,6 +12,8 @@ others fail, they don't take the places of the first two, so the operator can't 
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +43,10 @@ logging.getLogger("axes").setLevel(logging.ERROR)
 _NAMES_PER_CLIENT = 2
 # No account has a longer name.
 _MAX_CHARACTERS = 150
-_PAUSE_SECONDS = 2.0
+PAUSE_SECONDS = 2.0
+# As many threads of a process wait at a time.
+_pauses = threading.BoundedSemaphore(8)
+_pause = time.sleep
 _WAIT_SECONDS = int(settings.AXES_COOLOFF_TIME.total_seconds())
 # Of a browser in which somebody has signed in: the name, signed.
 _BROWSER_COOKIE, _BROWSER_SECONDS = "ledger_mirror_browser", 90 * 86_400
@@ -200,8 +206,9 @@ class LoginMiddleware:
 
 
 def _paused(response: HttpResponseBase) -> HttpResponseBase:
-    # See mirror.web.requests.gateway.
-    response.pause = _PAUSE_SECONDS  # type: ignore[attr-defined]
+    if _pauses.acquire(blocking=False):
+        _pause(PAUSE_SECONDS)
+        _pauses.release()
     return response
 
 

@@ -16,4 +16,4 @@ SETTINGS = (
 )
 
 #: The names of settings that an earlier release had and that are gone -> what to use instead, if anything.
-REMOVED = dict.fromkeys(("rest.query.maxFileAttempts", *web3.REMOVED), "") | replicas.REMOVED
+REMOVED = dict.fromkeys(("rest.query.maxFileAttempts", *web3.REMOVED), "") | replicas.REMOVED | node.REMOVED

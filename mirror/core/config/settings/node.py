@@ -18,8 +18,9 @@ SETTINGS = (
             "postgresql://mirror_reader:password@host:5432/name. `manage.py grant` makes it; the node's own "
             "database gets it by itself. Without it they have the role that owns the tables.", secret=True),
     Setting("db.silentAfter", "2s", "A database is silent (stopped, out of reach, or with a disk that hangs) "
-            "if, while requests wait, it answers neither of two probes, each within half of this. Until it "
-            "answers, requests that need it get 503.", unit="duration", low=0.1, high=3600),
+            "if, while a statement waits for more than a second, it does not answer a new connection within "
+            "this time. Until it answers, requests that need it get 503.", unit="duration", low=0.1,
+            high=3600),
     Setting("db.distributed", False, "The database of DATABASE_URL is a coordinator of Citus, PostgreSQL "
             "with tables that are distributed over several machines. Tables without rows are distributed at "
             "once, those with rows by `manage.py distribute`."),
@@ -65,29 +66,13 @@ SETTINGS = (
     Setting("web.sdkPorts", ("5551", "8545", "8084", "38081"),
             "Ports at which `up --sdk-ports` answers in addition to that of the web server.", unit="ports"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
-    Setting("web.threads", 2, "Requests that each web server process works on at a time, with a database "
-            "connection each. With two, one is worked on while the database works for the other; more only "
-            "disturb each other.", low=1, high=64),
-    Setting("web.slowThreads", 1, "How many slow requests all web server processes together work on, in "
-            "addition to the quick ones; others wait for these. More than half as many as there are "
-            "processors hold up quick ones.", low=1, high=64),
-    Setting("web.slowAfter", "100ms", "A request that takes longer is slow, also after a tenth of that in "
-            "processor time. One that is expected to take a third of the latter waits for other slow ones "
-            "from the beginning.", unit="duration", low=0.01, high=3600),
+    Setting("web.threads", 4, "Connections to the database of each web server process, by which quick "
+            "statements are read; more only disturb each other.", low=1, high=64),
+    Setting("web.slowThreads", 1, "Connections of each web server process for statements of slow requests, "
+            "which otherwise wait for each other.", low=1, high=64),
+    Setting("web.slowAfter", "100ms", "A request is slow when one of its statements takes longer. The "
+            "statement is run again on a connection for slow ones.", unit="duration", low=0.01, high=3600),
     Setting("web.exportRows", 100_000, "Most rows of an export from the admin.", low=1, high=10_000_000),
-    Setting("web.maxWaiting", 150,
-            "Requests that wait for their turn in each web server process. Further ones are answered with "
-            "503 and Retry-After at once, so that those that wait are answered soon.", low=1, high=100_000),
-    Setting("web.bodyTimeout", "10s", "How long a client may take to send the headers of its request, and "
-            "its body, before its connection is closed.", unit="duration", low=1, high=3600),
-    Setting("web.stalledTimeout", "30s", "How long a client may stop reading its answer before its "
-            "connection is closed.", unit="duration", low=1, high=3600),
-    Setting("web.maxUnreadBytes", 64, "Most memory of a web server process for answers that clients have not "
-            "read. Beyond it, the connections of the client with the most of them are closed, first the ones "
-            "that have taken nothing for longest.", unit="MB", low=1, high=4096),
-    Setting("web.maxConnectionsPerClient", 1000, "Connections of a client to each web server process; beyond "
-            "it, the longest idle ones are closed. The addresses of a /64 network of IPv6 are one client; "
-            "web.trustedProxies have no limit.", low=1, high=100_000),
     Setting("web.debug", False, "Django's DEBUG, for development: errors with their stack and settings, and "
             "django-debug-toolbar on HTML pages. Only on a node that no other machine reaches."),
     Setting("web.allowedHosts", ("*",), "Host names by which the admin is reached; * is any."),
@@ -107,3 +92,12 @@ SETTINGS = (
             "admin: off, of accounts that have one (optional), or of all (required).",
             choices=("off", "optional", "required")),
 )  # fmt: skip
+
+_PROXY = "A proxy in front of the node limits that: see deploy.md."
+REMOVED = {
+    "web.maxWaiting": "Further requests wait.",
+    "web.bodyTimeout": _PROXY,
+    "web.stalledTimeout": _PROXY,
+    "web.maxUnreadBytes": _PROXY,
+    "web.maxConnectionsPerClient": _PROXY,
+}

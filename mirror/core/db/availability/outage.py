@@ -39,8 +39,7 @@ _CURE = "Start it, or make room on its disk: loading and answers go on by themse
 # ended a session that rested for too long, outside or within a transaction.
 _STATES = ("08", "57P01", "57P02", "57P03", "53300", "57P05", "25P03")
 _POLL_SECONDS, _REMIND_SECONDS = 0.5, 60.0
-#: Set while the database is silent, in a process that watches for that
-#: (`mirror.core.db.availability.unresponsive`).
+#: Set while the database does not answer (`mirror.core.db.availability.unresponsive`).
 silent = threading.Event()
 # A server that does not answer for so long does not answer.
 _ANSWER_SECONDS = 5.0
@@ -76,6 +75,21 @@ def _query_all() -> bool:
         return not cluster.unresponsive_workers()
     statements.execute("select 1")
     return True
+
+
+def begin_silence(error: BaseException) -> None:
+    """Set `silent` until the database answers, and report that it does not."""
+    if silent.is_set():
+        return
+    silent.set()
+    threading.Thread(target=_end_silence, name="silent database", daemon=True).start()
+    report(error, is_certain=True)
+
+
+def _end_silence() -> None:
+    while not is_available():
+        time.sleep(_POLL_SECONDS)
+    silent.clear()
 
 
 # LOG

@@ -5,9 +5,9 @@ import psycopg
 from django.db import models
 from django.db.backends.postgresql import base, features, schema
 
-from mirror.core.db.availability import stopped_server, unresponsive
+from mirror.core.db.availability import unresponsive
+from mirror.core.db.availability.unresponsive import IndependentConnection, WatchedConnection
 from mirror.core.db.reading import statements, timeouts
-from mirror.core.db.reading.prepared import PreparedStatements
 from mirror.core.db.schema.tables import KeylessTable, PartitionedTable
 
 
@@ -33,42 +33,26 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
     features_class = DatabaseFeatures
-    #: The cursor that `mirror.core.db.reading.sql` reads with, and its statement timeout in seconds.
-    reading: tuple[psycopg.Cursor[Any], float] | None = None
-    #: The statements that web requests read with, once one has run on the connection of that cursor.
-    prepared: PreparedStatements | None = None
-    #: The ConnectionLease that has the connection at present; that module knows this one.
-    lease: Any = None
-    #: The connection to a replica of the same lease, and of such a one its server, until when that needs no
-    #: check, and until when it is used (monotonic): see `mirror.core.db.replicas`.
-    replica: "DatabaseWrapper | None" = None
-    server: Any = None
-    checked_until = ends_at = 0.0
-    #: Tells whether to give the server up while it says nothing.
+    #: Whether its statements end in time without `mirror.core.db.availability.unresponsive`.
+    is_bounded = False
+    #: Returns whether to give up a server that does not answer.
     is_gone: Callable[[], bool] | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.execute_wrappers.append(statements.noted_by_django)
 
-    #: Whether its statements end in time without the watch of `mirror.core.db.availability.unresponsive`.
-    is_bounded = False
-
     def get_new_connection(self, conn_params: dict[str, Any]) -> psycopg.Connection[Any]:
-        opened: psycopg.Connection[Any]
-        if self.is_bounded:
-            opened = super().get_new_connection(conn_params)
-            if self.server is not None:
-                unresponsive.watch(opened, self.server.name)
-            return opened
-        unresponsive.check()
-        opened = super().get_new_connection(unresponsive.connect_options() | conn_params)
-        unresponsive.watch(opened)
+        self.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        kind: type[WatchedConnection] = IndependentConnection
+        if not self.is_bounded:
+            unresponsive.check()
+            kind, conn_params = WatchedConnection, unresponsive.connect_options() | conn_params
+        opened: WatchedConnection = kind.connect(**conn_params)
+        opened.is_gone = self.is_gone
         return opened
 
     def init_connection_state(self) -> None:
-        if self.is_gone is not None:
-            stopped_server.fail_when_gone(self.is_gone, self.connection)
         super().init_connection_state()
         if (setting := timeouts.statement()) is not None:
             self.connection.execute(*setting)

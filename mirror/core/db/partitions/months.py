@@ -13,8 +13,7 @@ from django.db import OperationalError, connection
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, partitionable_tables
-from mirror.core.db.scheduling.request_scheduler import own_connection
-from mirror.core.db.statements import session
+from mirror.core.db.reading import pools
 
 # How long a process relies on what it has seen. Months dropped and tables partitioned since then do no harm.
 _SECONDS = 300.0
@@ -64,7 +63,7 @@ def months() -> tuple[Month, ...]:
     Files are loaded in the order of time. So rows may have been added since to the last one and later ones.
     """
     seen = _state
-    if seen.until > time.monotonic() and seen.database == own_connection().settings_dict["NAME"]:
+    if seen.until > time.monotonic() and seen.database == connection.settings_dict["NAME"]:
         return seen.months
     return _read()
 
@@ -78,7 +77,7 @@ def all_months() -> tuple[Month, ...]:
         return known
     seen = _state
     values = seen.table, list(seen.partitions), list(seen.later)
-    if session().execute(_LATER, values).fetchall() != [(0, 0)]:
+    if pools.rows(_LATER, values) != [(0, 0)]:
         known = _read()
     _no_later_until = now + _SECONDS_WITHOUT_LATER
     return known
@@ -106,7 +105,7 @@ def _read() -> tuple[Month, ...]:
     global _state
     with _lock:
         try:
-            rows = session().execute(PARTITIONS, (list(partitionable_tables()),)).fetchall()
+            rows = pools.rows(PARTITIONS, (list(partitionable_tables()),))
         except (psycopg.OperationalError, OperationalError):
             # The statement of the request fails as well, and is retried on a new connection.
             return ()

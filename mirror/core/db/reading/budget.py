@@ -24,6 +24,7 @@ class _Local(threading.local):
 
     total = 0.0
     began = 0.0
+    is_slow = False
     limit: float | None = None
 
 
@@ -34,11 +35,23 @@ def begin() -> None:
     """Begin the budget of a request in this thread."""
     _local.total = config.value(SETTING)
     _local.began = time.monotonic()
+    _local.is_slow = False
 
 
 def end() -> None:
     """End it: the setting limits statements again."""
     _local.total = 0.0
+    _local.is_slow = False
+
+
+def is_slow() -> bool:
+    """Return whether a statement of the request has turned out to be slow."""
+    return _local.is_slow
+
+
+def become_slow() -> None:
+    """Read by the connections of slow requests until the end of this one."""
+    _local.is_slow = True
 
 
 def extend(seconds: float) -> None:

@@ -26,6 +26,8 @@ Noted = tuple[str, Values | None, float, int | None]
 
 class _Local(threading.local):
     noted: list[Noted] | None = None
+    #: Seconds that the request has waited for connections.
+    waited = 0.0
 
 
 local = _Local()
@@ -33,7 +35,7 @@ local = _Local()
 
 def begin() -> None:
     """Begin to note the statements of a request that this thread works on."""
-    local.noted = []
+    local.noted, local.waited = [], 0.0
 
 
 def end() -> list[Noted]:

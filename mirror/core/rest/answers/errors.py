@@ -16,17 +16,25 @@ from typing import Any, NamedTuple
 import psycopg
 from django.db import Error as DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
-from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.exceptions import (
+    AuthenticationFailed,
+    MethodNotAllowed,
+    NotAuthenticated,
+    PermissionDenied,
+    Throttled,
+)
 from rest_framework.response import Response
 
 from mirror.core import logs
 from mirror.core.db.availability import outage
-from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
+from mirror.core.db.reading.pools import Busy, TooManySlowRequests
 from mirror.core.rest.answers.response import render
 
 log = logs.logger("mirror.rest")
 
 NOT_FOUND = "Not found"
+TOO_MANY_REQUESTS = "Requests per second rate limit exceeded"
+BUSY = "The node is busy: try again in a moment"
 _TAKES_TOO_LONG = (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable, TooManySlowRequests)
 
 
@@ -76,6 +84,12 @@ class Unauthorized(Failure):
         super().__init__("Invalid credentials")
 
 
+class Forbidden(Failure):
+    """403 for a client whom a permission of the view refuses."""
+
+    status = HTTPStatus.FORBIDDEN
+
+
 class NotFound(Failure):
     """404 for something that does not exist; `detail` may say why the node does not have what exists."""
 
@@ -89,6 +103,10 @@ class TooManyRequests(Failure):
     """429 for a request that a limit or a filter refuses."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
+
+    def __init__(self, *problems: Problem | str, retry_after: int = 0) -> None:
+        super().__init__(*problems)
+        self.retry_after = retry_after
 
 
 class Unavailable(Failure):
@@ -201,8 +219,14 @@ def to_failure(error: Exception, request: HttpRequest, view: Any = None) -> Fail
         return WrongMethod(str(request.method))
     if isinstance(error, Http404):
         return NotFound()
-    if isinstance(error, ClientDisconnected):
-        return Unavailable()
+    if isinstance(error, Throttled):
+        return TooManyRequests(TOO_MANY_REQUESTS, retry_after=round(getattr(error, "wait", None) or 0))
+    if isinstance(error, AuthenticationFailed | NotAuthenticated):
+        return Unauthorized()
+    if isinstance(error, PermissionDenied):
+        return Forbidden(str(error.detail))
+    if isinstance(error, Busy):
+        return Unavailable(BUSY)
     if outage.is_outage(error):
         outage.report(error, request=True)
         return Unavailable(outage.SENTENCE)
@@ -225,6 +249,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     response: Response = view.failed(failure)
     if failure.retry_after:
         response.headers["retry-after"] = str(failure.retry_after)
+    if header := getattr(error, "auth_header", None):
+        response.headers["www-authenticate"] = header
     return response
 
 
@@ -237,12 +263,6 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     return page(BadRequest("Bad request"))
-
-
-def unauthorized() -> HttpResponse:
-    response = page(Unauthorized())
-    response.headers["www-authenticate"] = 'Basic realm="REST API", charset="UTF-8"'
-    return response
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

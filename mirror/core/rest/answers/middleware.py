@@ -1,29 +1,21 @@
-"""HTTP around every answer of the API: users, the response cache, cross-origin requests, entity tags,
-conditional requests, compression.
+"""HTTP around every answer of the API: cross-origin requests, entity tags, conditional requests, compression.
 
-It is the outermost layer: an answer from the cache takes neither the router nor the database. A view returns
-whatever response suits it (DRF's, Django's, or a streaming one) and leaves all of this to the middleware.
+A view returns whatever response suits it (REST framework's, Django's, or a streaming one) and leaves all of
+this to the middleware.
 """
 
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import cast
 
-import xxhash
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import Resolver404, resolve
 from django.utils.cache import patch_vary_headers
-from django.utils.http import parse_etags
 
 from mirror.core import config
-from mirror.core.metrics import http
 from mirror.core.rest import users
-from mirror.core.rest.answers import compression, errors
-from mirror.core.rest.answers.views import LOADED_HEADER, SpringReadView
-from mirror.core.rest.cache import responses
-from mirror.core.rest.cache.responses import CachedResponse
-from mirror.core.rest.users import WrongCredentials
+from mirror.core.rest.answers import compression, entity_tags
+from mirror.core.rest.answers.views import LOADED_HEADER
+from mirror.core.rest.cache.responses import CachedAnswer
 
 _READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
@@ -44,60 +36,21 @@ class ApiMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self._cache = responses.configured()
-        self._users = users.configured()
-        self._vary = ["Accept-Encoding"] if self._users is None else ["Accept-Encoding", "Authorization"]
+        has_users = users.configured() is not None
+        self._vary = ["Accept-Encoding", "Authorization"] if has_users else ["Accept-Encoding"]
         self._compresses: bool = config.value("rest.response.compression")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         path = request.path_info
         if request.method == "OPTIONS" and not path.startswith(_OWN_PAGES):
             return _preflight(request)
-        if path.startswith(_NOT_API):
-            return self.get_response(request)
-        if self._users is not None and not self._authenticate(request):
-            return self._completed(request, errors.unauthorized(), None)
-        if self._cache is None or (key := self._cache.key(request)) is None:
-            return self._completed(request, self._response(request), None)
-        if (hit := self._cache.find(key)) is not None:
-            http.CACHE.labels("hit").inc()
-            return self._from_cache(request, *hit)
-        http.CACHE.labels("miss").inc()
-        response, cached = self._response(request), None
-        if isinstance(response, HttpResponse):
-            _add_etag(response)
-            response.headers["access-control-allow-origin"] = "*"
-            cached = self._cache.store(key, response, response.content)
-        return self._completed(request, response, cached)
-
-    def _response(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if exposed := [name for name in _EXPOSED if name in response.headers]:
-            response.headers["access-control-expose-headers"] = ", ".join(exposed)
-        return response
-
-    def _authenticate(self, request: HttpRequest) -> bool:
-        """Return whether the request is admitted; for a user, note the most rows of a page.
-
-        Only classic endpoints know users. The endpoint is looked up only for wrong credentials.
-        """
-        assert self._users is not None
-        authorization = request.META.get("HTTP_AUTHORIZATION")
-        if authorization is None:
-            return True
-        try:
-            user = self._users.find(authorization)
-        except WrongCredentials:
-            return _is_public(request.path_info)
-        if user is not None:
-            request.META[users.MAX_ROWS] = user.limit
-        return True
-
-    def _completed(
-        self, request: HttpRequest, response: HttpResponseBase, cached: CachedResponse | None
-    ) -> HttpResponseBase:
+        if path.startswith(_NOT_API):
+            return response
         headers = response.headers
         headers["access-control-allow-origin"] = "*"
+        if exposed := [name for name in _EXPOSED if name in headers]:
+            headers["access-control-expose-headers"] = ", ".join(exposed)
         patch_vary_headers(response, self._vary)
         # Django would log every mistake of a client. Mistakes of our own have been logged already.
         response._has_been_logged = True  # type: ignore[attr-defined]
@@ -105,21 +58,27 @@ class ApiMiddleware:
             return self._compressed_stream(request, response)
         assert isinstance(response, HttpResponse)
         if request.method in _READ_METHODS and "etag" not in headers:
-            _add_etag(response)
-        if 200 <= response.status_code < 300 and _client_has(request, headers):
+            entity_tags.add(response)
+        if 200 <= response.status_code < 300 and entity_tags.client_has(request, headers):
             return _unchanged(headers)
-        body = response.content
-        if self._compresses and len(body) >= compression.THRESHOLD:
-            encoding = compression.preferred(request.META.get("HTTP_ACCEPT_ENCODING", ""))
-            if encoding is not None:
-                if cached is not None and cached.gzipped and encoding == "gzip":
-                    body = cached.body
-                else:
-                    body = compression.compress(body, encoding)
-                headers["content-encoding"] = encoding
-                response.content = body
-        headers["content-length"] = str(len(body))
+        self._compress(request, response)
+        headers["content-length"] = str(len(response.content))
         return response
+
+    def _compress(self, request: HttpRequest, response: HttpResponse) -> None:
+        accepted = request.META.get("HTTP_ACCEPT_ENCODING", "")
+        if isinstance(response, CachedAnswer) and response.gzipped is not None:
+            # Clients that take gzip get it as it is stored.
+            if self._compresses and compression.accepts_gzip(accepted):
+                response.content = response.gzipped
+                response.headers["content-encoding"] = "gzip"
+                return
+            response.expand()
+        if self._compresses and len(response.content) >= compression.THRESHOLD:
+            encoding = compression.preferred(accepted)
+            if encoding is not None:
+                response.content = compression.compress(response.content, encoding)
+                response.headers["content-encoding"] = encoding
 
     def _compressed_stream(
         self, request: HttpRequest, response: StreamingHttpResponse
@@ -130,50 +89,6 @@ class ApiMiddleware:
             pieces = cast(Iterator[bytes], response.streaming_content)
             response.streaming_content = compression.gzip_chunks(pieces)
         return response
-
-    def _from_cache(self, request: HttpRequest, cached: CachedResponse, max_age: int) -> HttpResponse:
-        if _client_has(request, cached.headers):
-            return _unchanged(self._headers(cached, max_age))
-        headers, body = self._cached(request.META, cached, max_age)
-        return HttpResponse(body, headers=headers)
-
-    def at_once(self, environ: Mapping[str, Any]) -> tuple[dict[str, str], bytes] | None:
-        """Return headers and body of a successful answer to a WSGI environment, if they are at hand."""
-        if self._cache is None or "HTTP_IF_NONE_MATCH" in environ:
-            return None
-        hit = self._cache.find_at_once(environ)
-        if hit is None:
-            return None
-        http.CACHE.labels("hit").inc()
-        return self._cached(environ, *hit)
-
-    def _cached(
-        self, sent: Mapping[str, Any], cached: CachedResponse, max_age: int
-    ) -> tuple[dict[str, str], bytes]:
-        """Return the headers and the body of an answer. Clients that take gzip get it as it is stored."""
-        headers, body = self._headers(cached, max_age), cached.body
-        if cached.gzipped:
-            if compression.accepts_gzip(sent.get("HTTP_ACCEPT_ENCODING", "")):
-                headers["content-encoding"] = "gzip"
-            else:
-                body = compression.gunzip(body)
-        headers["content-length"] = str(len(body))
-        return headers, body
-
-    def _headers(self, cached: CachedResponse, max_age: int) -> dict[str, str]:
-        return {
-            **cached.headers,
-            "cache-control": responses.cache_control(max_age),
-            "vary": ", ".join(self._vary),
-        }
-
-
-def _is_public(path: str) -> bool:
-    try:
-        view = getattr(resolve(path).func, "cls", None)
-    except Resolver404:
-        return False
-    return isinstance(view, type) and issubclass(view, SpringReadView)
 
 
 def _preflight(request: HttpRequest) -> HttpResponse:
@@ -190,39 +105,3 @@ def _preflight(request: HttpRequest) -> HttpResponse:
 
 def _unchanged(headers: Mapping[str, str]) -> HttpResponse:
     return HttpResponseNotModified(headers={name: headers[name] for name in _UNCHANGED if name in headers})
-
-
-# ENTITY TAGS: what identifies the body of an answer, so that a client that has it gets none.
-
-
-def _add_etag(response: HttpResponse) -> None:
-    """Add the entity tag of the body: a strong one where `response.weak_etag` is False."""
-    body = response.content
-    weak = getattr(response, "weak_etag", True)
-    response.headers["etag"] = _weak(body) if weak else _strong(body)
-
-
-# The tags have the form of the original's, with hashes that take a thirtieth of the time of SHA-1 and MD5.
-
-
-def _weak(body: bytes) -> str:
-    digest = xxhash.xxh3_128_digest(body) + xxhash.xxh3_64_digest(body)
-    return f'W/"{len(body):x}-{b64encode(digest).decode()[:27]}"'
-
-
-def _strong(body: bytes) -> str:
-    return f'"0{xxhash.xxh3_128_hexdigest(body)}"'
-
-
-def _client_has(request: HttpRequest, headers: Mapping[str, str]) -> bool:
-    """Return whether `If-None-Match` names the tag in `headers`; weak and strong tags compare alike.
-
-    `Cache-Control` of the client is ignored: no client can bypass the cache. Django's
-    `get_conditional_response` would also answer 412 to If-Match and If-Unmodified-Since, which no client of
-    this API expects.
-    """
-    sent = request.META.get("HTTP_IF_NONE_MATCH")
-    if sent is None or "etag" not in headers:
-        return False
-    tags = parse_etags(sent)
-    return tags == ["*"] or headers["etag"].removeprefix("W/") in [tag.removeprefix("W/") for tag in tags]

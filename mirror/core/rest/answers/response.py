@@ -1,19 +1,12 @@
-"""The response of a view, and its renderers: compact JSON with exact 64-bit integers; plain text.
+"""The renderers of the API: compact JSON with exact 64-bit integers; plain text."""
 
-A response is without what an answer of the API never has: templates, cookies, or a choice.
-
-Making DRF's own takes as long as everything else between a view and the web server.
-"""
-
-from collections.abc import Mapping, ValuesView
-from functools import cached_property
-from http.cookies import SimpleCookie
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
-from django.http.response import ResponseHeaders
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
-from rest_framework.response import Response
+from rest_framework.request import Request
 
 
 def render(data: Any) -> bytes:
@@ -25,10 +18,6 @@ class JsonRenderer(BaseRenderer):
 
     media_type = "application/json"
     charset: str | None = "utf-8"
-
-    @property
-    def content_type(self) -> str:
-        return self.media_type if self.charset is None else f"{self.media_type}; charset={self.charset}"
 
     def render(
         self,
@@ -67,49 +56,14 @@ class PlainTextRenderer(JsonRenderer):
         return str(data).encode()
 
 
-class Headers(ResponseHeaders):
-    """Django's headers, which look closer only at names and values that need it."""
+class OwnRenderer(BaseContentNegotiation):
+    """Each view has one renderer, whatever a client accepts."""
 
-    def __setitem__(self, name: str, text: Any) -> None:
-        if isinstance(text, str) and text.isascii() and text.isprintable() and name.isascii():
-            self._store[name.lower()] = name, text
-        else:
-            super().__setitem__(name, text)
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
+        return None
 
-    # Those of a mapping go by way of a KeyError, and of a look-up for each name.
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower() in self._store
-
-    def items(self) -> ValuesView[tuple[str, str]]:  # type: ignore[override]
-        return self._store.values()
-
-
-class ApiResponse(Response):
-    """An answer as data, which its renderer turns into bytes."""
-
-    accepted_renderer: JsonRenderer
-    weak_etag: bool = True
-
-    # What Django and DRF would set on each instance.
-    template_name: Any = None
-    context_data = using = content_type = _charset = _reason_phrase = _handler_class = None
-    exception = closed = _is_rendered = False
-
-    def __init__(self, data: Any = None, status: int = 200) -> None:
-        self.data, self.status_code = data, int(status)
-        self.headers = Headers({})
-        self._resource_closers: list[Any] = []
-        self._post_render_callbacks: list[Any] = []
-
-    @cached_property
-    def cookies(self) -> SimpleCookie:  # type: ignore[override]
-        return SimpleCookie()
-
-    def render(self) -> "ApiResponse":
-        """Turn the data into the body, once."""
-        if not self._is_rendered:
-            renderer = self.accepted_renderer
-            self.headers["Content-Type"] = renderer.content_type
-            self._container = [renderer.render(self.data)]
-            self._is_rendered = True
-        return self
+    def select_renderer(
+        self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        (renderer,) = renderers
+        return renderer, renderer.media_type

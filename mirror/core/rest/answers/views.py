@@ -8,19 +8,18 @@
         def read(self, parameters: BlockParameters) -> Answer:
             return self.page("blocks", [BLOCK.json(row) for row in queries.blocks(BLOCK.columns, self.query)])
 
-A request takes DRF's steps: the filter backend reads its parameters and narrows the query, `read` fetches and
-formats the rows, the paginator links to the next page, the renderer writes JSON, the exception handler
-answers errors. Steps that a public read-only API doesn't need (a request of DRF's own, negotiation,
-authentication, permissions, throttles, parsers) are left out: they took most of the time of a short request.
-Nothing of a request may refer to itself in a circle, as its bound methods would if the view held them: what
-only the garbage collector finds makes it stop all requests for a tenth of a second every thousand requests.
+A request takes REST framework's steps: authentication, permissions and throttles; then the filter backend
+reads its parameters and narrows the query, `read` fetches and formats the rows, the paginator links to the
+next page, the renderer writes JSON, the exception handler answers errors. A successful answer is cached
+(`mirror.core.rest.cache`), and found there after the throttles.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any, ClassVar, NamedTuple
 
+from django.http import HttpResponse
 from django.utils.encoding import escape_uri_path
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,19 +27,21 @@ from rest_framework.viewsets import GenericViewSet
 
 from mirror.core.db.reading import budget
 from mirror.core.db.sql.query import Query
+from mirror.core.metrics import http
 from mirror.core.rest.answers.errors import (
     Failure,
     NotFound,
     UnsupportedMediaType,
     WrongMethod,
-    answer,
     classic_envelope,
     spring_envelope,
 )
-from mirror.core.rest.answers.response import ApiResponse, JsonRenderer, PlainJsonRenderer, SpringJsonRenderer
+from mirror.core.rest.answers.response import JsonRenderer, PlainJsonRenderer, SpringJsonRenderer
+from mirror.core.rest.cache import responses
 from mirror.core.rest.paging.keyset import KeysetPagination, SpringPagination
 from mirror.core.rest.parameters.filter_backend import ParameterBackend
 from mirror.core.rest.parameters.parameter_set import NoParameters, ParameterSet
+from mirror.core.rest.throttle import LIMIT_HEADERS
 
 LOADED_HEADER = "Mirror-Loaded"
 #: Return the loaded blocks as that header has them, None if unknown; the app that has them adds it.
@@ -90,7 +91,7 @@ class ReadView(GenericViewSet[Any]):
     posted: ClassVar[PostedBody | None] = None
 
     #: HTTP method -> the method of the view that serves it.
-    actions: ClassVar[Mapping[str, str]] = {"get": "answer"}
+    actions: ClassVar[Mapping[str, str]] = {"get": "retrieve"}
 
     #: The query that the request's parameters narrow.
     queryset: Query = Query()  # type: ignore[assignment]
@@ -112,6 +113,25 @@ class ReadView(GenericViewSet[Any]):
         """Return the parts of the path as `read` gets them. Errors: InvalidParameter, NotFound."""
         return path
 
+    def retrieve(self, request: Request, **path: str) -> HttpResponse:
+        """Answer GET and HEAD: from the cache, or within the time budget."""
+        cache = responses.configured()
+        key = None if cache is None else cache.key(request)
+        if cache is None or key is None:
+            return self.answer(request, **path)
+        if (found := cache.find(key)) is not None:
+            http.CACHE.labels("hit").inc()
+            self.headers = {}
+            return found
+        http.CACHE.labels("miss").inc()
+        response = self.answer(request, **path)
+        store = partial(cache.store, key)
+        if isinstance(response, Response):
+            response.add_post_render_callback(store)
+        elif isinstance(response, HttpResponse):
+            store(response)
+        return response
+
     def answer(self, request: Request, **path: str) -> Response:
         """Answer GET and HEAD, within the time budget."""
         budget.begin()
@@ -126,7 +146,7 @@ class ReadView(GenericViewSet[Any]):
 
     def success(self, body: JsonObject | Response) -> Response:
         """Add the headers of a successful answer."""
-        response = body if isinstance(body, Response) else ApiResponse(body)
+        response = body if isinstance(body, Response) else Response(body)
         self.headers["cache-control"] = f"public, max-age={self.max_age}"
         if link := self.paginator.next_link:
             self.headers["link"] = f'<{link}>; rel="next"'
@@ -155,49 +175,25 @@ class ReadView(GenericViewSet[Any]):
     def failed(self, failure: Failure) -> Response:
         if isinstance(failure, WrongMethod):
             failure = NotFound()
-        return ApiResponse(classic_envelope(failure), failure.status)
+        return Response(classic_envelope(failure), failure.status)
 
-    # DRF's steps around the handler.
+    # REST framework's steps around the handler.
 
-    @classmethod
-    def as_view(  # type: ignore[override]
-        cls, actions: Any = None, **initkwargs: Any
-    ) -> Callable[..., Response]:
-        """Return the function that Django's routes call; DRF's own ties each view to its methods."""
-        described = super().as_view(actions, **initkwargs)
+    def initial(self, request: Request, *args: Any, **path: Any) -> None:
+        super().initial(request, *args, **path)
+        # Before any row is read: what is loaded meanwhile may be reported too late, but never too early.
+        for loaded_blocks in LOADED_BLOCKS if self.tells_loaded else ():
+            if header := loaded_blocks():
+                self.headers[LOADED_HEADER] = header
 
-        def view(request: Any, **path: str) -> Response:
-            return cls(**initkwargs).dispatch(request, **path)
+    def get_renderers(self) -> list[JsonRenderer]:  # type: ignore[override]
+        return [self.renderer]
 
-        return update_wrapper(view, described)
-
-    def dispatch(self, request: Any, *args: Any, **path: str) -> Response:
-        """Answer a request of Django's: nothing needs the parts that DRF's request adds."""
-        self.request, self.headers = request, self.default_response_headers
-        try:
-            # Before any row is read: what is loaded meanwhile may be reported too late, but never too early.
-            for loaded_blocks in LOADED_BLOCKS if self.tells_loaded else ():
-                if header := loaded_blocks():
-                    self.headers[LOADED_HEADER] = header
-            response = self._handler(request.method)(request, **path)
-        except Exception as error:
-            response = answer(error, {"view": self, "request": request})
-        finished: Response = self.finalize_response(request, response)
-        return finished
-
-    def _handler(self, method: str) -> Callable[..., Response]:
-        name = self.actions.get("get" if method == "HEAD" else method.lower())
-        if name is None:
-            raise WrongMethod(method)
-        handler: Callable[..., Response] = getattr(self, name)
-        return handler
-
-    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        response.accepted_renderer = self.renderer
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        request.accepted_renderer, request.accepted_media_type = self.renderer, self.renderer.media_type
+        self.headers |= getattr(request, LIMIT_HEADERS, {})
         response.weak_etag = self.weak_etag
-        for name, value in self.headers.items():
-            response.headers[name] = value
-        return response
+        return super().finalize_response(request, response, *args, **kwargs)
 
     @cached_property
     def paginator(self) -> KeysetPagination:
@@ -212,13 +208,14 @@ class SpringReadView(ReadView):
     """A Spring endpoint: other errors, links and headers. Its path always comes first."""
 
     path_first = True
+    authentication_classes = ()
     pagination_class = SpringPagination
     renderer: JsonRenderer = SpringJsonRenderer()
     weak_etag = False
 
     def failed(self, failure: Failure) -> Response:
         self.renderer = PlainJsonRenderer()
-        response = ApiResponse(spring_envelope(failure), failure.status)
+        response = Response(spring_envelope(failure), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = ", ".join(name.upper() for name in [*self.actions, "head"])
         elif isinstance(failure, UnsupportedMediaType) and self.posted is not None:

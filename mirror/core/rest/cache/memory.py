@@ -16,6 +16,11 @@ class _Entry(NamedTuple):
     expires: float
 
 
+# Name -> the entries that all threads share: Django makes a cache for each thread.
+_stores: dict[str, LRUCache[str, _Entry]] = {}
+_lock = threading.Lock()
+
+
 class MemoryCache(BaseCache):
     """At most `MAX_BYTES` bytes of answers; the least recently used are evicted.
 
@@ -25,13 +30,14 @@ class MemoryCache(BaseCache):
     def __init__(self, name: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         # A TLRUCache would drop expired answers itself, and take four times as long to find one.
-        self._entries: LRUCache[str, _Entry] = LRUCache(
+        made: LRUCache[str, _Entry] = LRUCache(
             params["OPTIONS"]["MAX_BYTES"], getsizeof=lambda entry: len(entry.value.body) + _OVERHEAD
         )
-        self._lock = threading.Lock()
+        with _lock:
+            self._entries = _stores.setdefault(name, made)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        with self._lock:
+        with _lock:
             try:
                 entry = self._entries[key]
             except KeyError:
@@ -43,11 +49,11 @@ class MemoryCache(BaseCache):
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         entry = _Entry(value, time.monotonic() + timeout)
-        with self._lock:
+        with _lock:
             # An answer that is larger than the whole cache is not stored.
             if self._entries.getsizeof(entry) <= self._entries.maxsize:
                 self._entries[key] = entry
 
     def clear(self) -> None:
-        with self._lock:
+        with _lock:
             self._entries.clear()

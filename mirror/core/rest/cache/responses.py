@@ -9,21 +9,18 @@ the body, compressed unless it is tiny, and the headers that don't depend on the
 import hashlib
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.cache import BaseCache, caches
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http import HttpResponse
+from rest_framework.request import Request
 
 from mirror.core import config
-from mirror.core.config import reverse_proxies
 from mirror.core.rest import users
-from mirror.core.rest.answers import compression
-from mirror.core.rest.cache.memory import MemoryCache
+from mirror.core.rest.answers import compression, entity_tags
 from mirror.core.rest.paging import links
 
 _METHODS = ("GET", "HEAD")
-_API = "/api/"
 _PREFIX = "public, max-age="
 _DEPENDS_ON_CLIENT = ("cache-control", "content-encoding", "content-length", "vary")
 
@@ -37,6 +34,21 @@ class CachedResponse(NamedTuple):
     expires: float
 
 
+class CachedAnswer(HttpResponse):
+    """An answer from the cache; `gzipped` is its body if that is stored compressed."""
+
+    def __init__(self, cached: CachedResponse, max_age: int) -> None:
+        super().__init__(headers={**cached.headers, "cache-control": f"{_PREFIX}{max_age}"})
+        self.gzipped = cached.body if cached.gzipped else None
+        if not cached.gzipped:
+            self.content = cached.body
+
+    def expand(self) -> None:
+        """Make the body the uncompressed one."""
+        if self.gzipped is not None:
+            self.content = compression.gunzip(self.gzipped)
+
+
 class ResponseCache:
     """Finds and stores answers in one of Django's caches."""
 
@@ -48,69 +60,44 @@ class ResponseCache:
         )
         # Several networks may share a Redis.
         self._namespace = f"ledger-mirror:{config.value('network')}"
-        # In the memory of this process, and the same for every host.
-        self._is_at_hand = isinstance(cache, MemoryCache) and not config.value(
-            "rest.response.includeHostInLink"
-        )
 
-    def key(self, request: HttpRequest) -> str | None:
+    def key(self, request: Request) -> str | None:
         """Return the key of the request's answer; None if its answer is never cached."""
-        path: str = request.META["PATH_INFO"]
-        if request.method not in _METHODS or path[: len(_API)].lower() != _API:
+        if request.method not in _METHODS:
             return None
-        max_rows = request.META.get(users.MAX_ROWS)
-        return self._key(request.META.get("QUERY_STRING", ""), links.base(request), path, max_rows)
-
-    def _key(self, query: str, base: str, path: str, max_rows: int | None) -> str:
         # A raw query has no space, a path may have one.
-        url = f"{query} {base}{path}".encode("utf-8", "surrogatepass")
-        digest = hashlib.md5(url, usedforsecurity=False).hexdigest()
+        url = f"{request.META.get('QUERY_STRING', '')} {links.base(request)}{request.META['PATH_INFO']}"
+        digest = hashlib.md5(url.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+        max_rows = users.most_rows(request)
         return f"{self._namespace}:{digest}" if max_rows is None else f"{self._namespace}:{max_rows}:{digest}"
 
-    def find_at_once(self, environ: Mapping[str, Any]) -> tuple[CachedResponse, int] | None:
-        """Return the answer to a WSGI environment, if it is a plain one, and it takes no time to look."""
-        path = environ["PATH_INFO"]
-        if (
-            not self._is_at_hand
-            or environ["REQUEST_METHOD"] not in _METHODS
-            or not (path.startswith(_API) and path.isascii())
-            or "HTTP_AUTHORIZATION" in environ
-            or reverse_proxies.FORWARDED_PREFIX in environ
-        ):
-            return None
-        return self.find(self._key(environ["QUERY_STRING"], "", path, None))
-
-    def find(self, key: str) -> tuple[CachedResponse, int] | None:
-        """Return the answer, and its remaining max-age."""
+    def find(self, key: str) -> CachedAnswer | None:
+        """Return the answer, with its remaining max-age."""
         cached = self._cache.get(key)
         if not isinstance(cached, CachedResponse):
             return None
         seconds = cached.expires - time.time()
-        return (cached, int(seconds + 0.5)) if seconds > 0 else None
+        return CachedAnswer(cached, int(seconds + 0.5)) if seconds > 0 else None
 
-    def store(self, key: str, response: HttpResponseBase, body: bytes) -> CachedResponse | None:
-        """Cache the answer if that is allowed; return the cached form."""
+    def store(self, key: str, response: HttpResponse) -> None:
+        """Cache the answer if that is allowed."""
         seconds = _max_age(response)
         if response.status_code != 200 or not seconds:
-            return None
+            return
+        entity_tags.add(response)
         headers = {name.lower(): text for name, text in response.headers.items()}
         for name in _DEPENDS_ON_CLIENT:
             headers.pop(name, None)
+        body = response.content
         gzipped = len(body) >= self._gzip_from
         data = compression.gzip(body) if gzipped else body
-        cached = CachedResponse(headers, data, gzipped, time.time() + seconds)
-        self._cache.set(key, cached, seconds)
-        return cached
+        self._cache.set(key, CachedResponse(headers, data, gzipped, time.time() + seconds), seconds)
 
 
 def configured() -> ResponseCache | None:
     return ResponseCache(caches["responses"]) if config.value("rest.cache.response.enabled") else None
 
 
-def cache_control(max_age: int) -> str:
-    return f"{_PREFIX}{max_age}"
-
-
-def _max_age(response: HttpResponseBase) -> int:
+def _max_age(response: HttpResponse) -> int:
     number = str(response.headers.get("cache-control", "")).removeprefix(_PREFIX)
     return int(number) if number.isdecimal() else 0

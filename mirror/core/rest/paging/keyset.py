@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from mirror.core.config import reverse_proxies
-from mirror.core.rest.answers.response import ApiResponse
 from mirror.core.rest.paging import links
 from mirror.core.rest.parameters.parameter_set import ParameterSet
 
@@ -47,7 +46,7 @@ class KeysetPagination(BasePagination):
         return links.base(request)
 
     def get_paginated_response(self, data: Any) -> Response:
-        return ApiResponse({**data, "links": {"next": self.next_link}})
+        return Response({**data, "links": {"next": self.next_link}})
 
 
 class SpringPagination(KeysetPagination):

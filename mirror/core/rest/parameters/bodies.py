@@ -1,5 +1,6 @@
 """Bodies of requests: of the media types an endpoint accepts, and no larger than the operator allows."""
 
+import threading
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -8,6 +9,10 @@ from rest_framework.request import Request
 
 from mirror.core import config
 from mirror.core.rest.answers.errors import BadRequest, TooLarge, Unavailable, UnsupportedMediaType
+
+# As many threads of a process may wait for a body that comes slowly.
+_MAX_READING = 24
+_reading = threading.BoundedSemaphore(_MAX_READING)
 
 UNREADABLE = "Failed to read request"
 
@@ -25,12 +30,15 @@ def read_body(request: HttpRequest | Request, media_types: Container[str], unnam
     size = size_to_read(request.META, max_size)
     if size is None:
         raise TooLarge(max_size)
+    if not _reading.acquire(blocking=False):
+        raise Unavailable("Too many requests wait for their bodies: try again in a moment")
     try:
+        # Django's own stream is empty for a body in chunks.
         body: bytes = request.META["wsgi.input"].read(size)
-    except TimeoutError:
-        raise Unavailable("Too many requests wait for their bodies: try again in a moment") from None
     except OSError:
         raise BadRequest(UNREADABLE) from None
+    finally:
+        _reading.release()
     if len(body) > max_size:
         raise TooLarge(max_size)
     return body

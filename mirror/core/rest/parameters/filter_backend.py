@@ -24,7 +24,7 @@ class ParameterBackend(BaseFilterBackend):
         parameters = declared(texts, request.path)
         if parameters.unknown:
             view.headers["warning"] = spring.warning(parameters.unknown)
-        if max_rows := request.META.get(users.MAX_ROWS):
+        if (max_rows := users.most_rows(request)) is not None:
             _change_most_rows(parameters, max_rows)
         request.parameters = parameters  # type: ignore[attr-defined]
         return parameters.filter_queryset(queryset)

@@ -11,10 +11,12 @@ import typing
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
+from importlib import import_module
 from typing import Annotated, Any, NotRequired, TypedDict, Union, get_args, get_origin
 
 import yaml
-from django.urls import get_resolver
+from django.conf import settings
+from django.urls import URLPattern
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
@@ -22,7 +24,7 @@ from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
 from mirror.core import config
 from mirror.core.rest.answers.errors import reason_phrase
 from mirror.core.rest.answers.views import PostedBody, ReadView, SpringReadView
-from mirror.core.rest.routes import PREFIX, Routes
+from mirror.core.rest.routes import PREFIX, view_of, views
 from mirror.core.rest.schema import paths
 from mirror.core.values.json_types import SchemaMetadata
 
@@ -249,12 +251,10 @@ class Generator(SchemaGenerator):
     def _initialise_endpoints(self) -> None:
         self.endpoints: list[Any] = [
             (f"/{PREFIX}{each.name}", str(each.pattern), method.upper(), each.callback)
-            for routes in get_resolver().url_patterns
-            if isinstance(routes, Routes)
-            for each in routes.routes
-            if _is_on(each.callback.cls)
+            for each in _routes()
+            if _is_on(view_of(each))
             # Not the callback's own mapping, to which its first request adds HEAD.
-            for method in each.callback.cls.actions
+            for method in view_of(each).actions
         ]
 
 
@@ -271,10 +271,15 @@ def switches() -> dict[str, str]:
     return {f"/{PREFIX}{path}": view.enabled_by for path, view in _views().items() if view.enabled_by}
 
 
-def _views() -> dict[str, type[ReadView]]:
+def _views() -> Mapping[str, type[ReadView]]:
     """Return the views of all endpoints, those that are switched off, too, by documented path."""
-    patterns = get_resolver().url_patterns
-    return {path: view for each in patterns if isinstance(each, Routes) for path, view in each.views.items()}
+    return views(_routes())
+
+
+def _routes() -> list[URLPattern]:
+    # The root of all routes imports the views, which describe themselves here.
+    found: list[URLPattern] = import_module(settings.ROOT_URLCONF).ROUTES
+    return found
 
 
 @cache

@@ -10,7 +10,7 @@ from django.urls import URLPattern, re_path
 from rest_framework.response import Response
 
 from mirror.core.rest.answers.errors import Failure, WrongMethod, classic_envelope
-from mirror.core.rest.answers.response import ApiResponse, JsonRenderer
+from mirror.core.rest.answers.response import JsonRenderer
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters.parameter_set import NoParameters
 
@@ -33,12 +33,12 @@ class Document(ReadView):
     form: ClassVar[str] = "as_json"
 
     def read(self, parameters: NoParameters) -> Response:
-        return ApiResponse(_document(self.form))
+        return Response(_document(self.form))
 
     def failed(self, failure: Failure) -> Response:
         """Answer as classic endpoints do, except that another method is a 405."""
         self.renderer = JsonRenderer()
-        response = ApiResponse(classic_envelope(failure), failure.status)
+        response = Response(classic_envelope(failure), failure.status)
         if isinstance(failure, WrongMethod):
             response.headers["allow"] = "GET, HEAD"
         return response
@@ -60,6 +60,6 @@ def _document(form: str) -> bytes:
 
 def routes() -> list[URLPattern]:
     return [
-        re_path(r"^api/v1/docs/openapi\.json\Z", Document.as_view({"get": "answer"})),
-        re_path(r"^api/v1/docs/openapi\.ya?ml\Z", YamlDocument.as_view({"get": "answer"})),
+        re_path(r"^api/v1/docs/openapi\.json\Z", Document.as_view({"get": "retrieve"})),
+        re_path(r"^api/v1/docs/openapi\.ya?ml\Z", YamlDocument.as_view({"get": "retrieve"})),
     ]

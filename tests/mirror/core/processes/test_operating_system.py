@@ -31,12 +31,9 @@ from typing import Any
 
 import psutil
 import pytest
-from django.db import connection
 
-from mirror.core.db.scheduling.cpu_time import CpuMeter
 from mirror.core.processes import operating_system, process_table
 from mirror.core.processes.file_lock import try_lock
-from mirror.web.requests import connections
 from tests import forking
 from tests.linux import linux_only
 from tests.node import LiveNode, in_session, kill
@@ -258,15 +255,6 @@ def test_process_that_has_ended_has_no_processor_time(hide):
     assert operating_system.processor_seconds(process.pid or 0) is None
 
 
-def test_without_clocks_of_threads_the_processor_time_of_a_request_is_unknown(db, monkeypatch):
-    monkeypatch.delattr(time, "pthread_getcpuclockid", raising=False)
-    connection.ensure_connection()
-    meter = CpuMeter()
-    meter.begin(connection.connection)
-    assert meter.elapsed() is None
-    assert meter.lap(connection.connection) is None
-
-
 @linux_only
 def test_priority_of_all_threads_but_the_first_is_lowered():
     process = subprocess.Popen(
@@ -331,23 +319,10 @@ def test_identity_of_a_process_is_the_same_for_all_and_none_at_its_end():
 
 
 @linux_only
-def test_kernel_notes_of_a_connection_are_read():
+def test_unacknowledged_data_ends_a_connection():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         operating_system.set_tcp_user_timeout(listening, 2.5)
         assert listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 2500
-        with socket.create_connection(listening.getsockname()) as client:
-            assert len(operating_system.tcp_info(client, 8) or b"") == 8
-
-
-def test_without_notes_of_the_kernel_no_connections_are_seen(monkeypatch, settings_of):
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        settings_of({"web.port": listening.getsockname()[1]})
-        monkeypatch.delattr(socket, "TCP_INFO", raising=False)
-        monkeypatch.delattr(socket, "TCP_USER_TIMEOUT", raising=False)
-        operating_system.set_tcp_user_timeout(listening, 2.5)
-        with socket.create_connection(listening.getsockname()), listening.accept()[0]:
-            assert connections.connections() == []
-            assert not connections.close_stalled({"127.0.0.1"}, 0.0)
 
 
 # A WHOLE NODE

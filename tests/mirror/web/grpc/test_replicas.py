@@ -7,7 +7,7 @@ import pytest_django
 from django.db import connections
 
 from mirror.core.db.partitions import months
-from mirror.core.db.replicas import Reader
+from mirror.core.db.replicas import ReplicaReader
 from tests.grpc_client import TOPIC, Client
 from tests.mirror.web.grpc.serving import served
 from tests.replicated import Replicated
@@ -21,7 +21,7 @@ _MESSAGE = """
 @pytest.fixture
 def reader(
     transactional_db: None, replicated: Replicated, django_db_blocker: pytest_django.DjangoDbBlocker
-) -> Iterator[Reader]:
+) -> Iterator[ReplicaReader]:
     replicated.add_block(replicated.last_block(replicated.primary) + 1)
     replicated.on(
         replicated.primary,
@@ -41,7 +41,7 @@ def add(replicated: Replicated, number: int) -> None:
 
 @pytest.mark.parametrize("is_primary_away", [False, True])
 def test_messages_come_once_the_replica_has_them(
-    monkeypatch: pytest.MonkeyPatch, replicated: Replicated, reader: Reader, is_primary_away: bool
+    monkeypatch: pytest.MonkeyPatch, replicated: Replicated, reader: ReplicaReader, is_primary_away: bool
 ) -> None:
     with monkeypatch.context() as patch:
         if is_primary_away:

@@ -1,7 +1,6 @@
 """GET /health/liveness, /health/readiness and /health/lag."""
 
 import socket
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +9,8 @@ from django.db import connections
 
 from mirror.node.health.checks import HealthCheck
 from mirror.web.monitoring import health
-from mirror.web.requests.gateway import Gateway
 from network.models import AddressBook
 from tests.build import SECOND, START, Build
-from tests.mirror.web.environment import environment as of_request
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -103,27 +100,3 @@ def test_another_health_path_is_not_found(client):
     answer = client.get("/health/wealth")
     assert answer.status_code == 404
     assert answer.json() == {"_status": {"messages": [{"message": "Not found"}]}}
-
-
-def test_a_health_check_is_answered_while_every_turn_of_requests_is_taken(settings_of):
-    settings_of({"web.threads": 1})
-    released, answered = threading.Event(), threading.Event()
-
-    def application(environment: dict[str, Any], start: Callable[..., None]) -> list[bytes]:
-        if environment["PATH_INFO"] == READINESS:
-            start("200 OK", [])
-        else:
-            assert released.wait(PATIENCE_SECONDS)
-        return [b""]
-
-    class Protocol:
-        def response_bytes(self, status: int, *_: object) -> None:
-            if status == 200:
-                answered.set()
-
-    gateway = Gateway(application, [])
-    for path in ("/api/v1/blocks", READINESS):
-        gateway(Protocol(), of_request(path))
-
-    assert answered.wait(PATIENCE_SECONDS)
-    released.set()

@@ -17,7 +17,7 @@ from mirror.core import metrics
 from mirror.core.processes import exits
 from mirror.models import LoaderState
 from mirror.node.health.gauges import Readings
-from mirror.web.requests.paths import api_routes
+from mirror.urls import VIEWS
 from network.models import AddressBook
 from tests import forking
 from tests.build import SECOND, START, Build
@@ -161,20 +161,18 @@ def test_one_process_reports_and_another_one_once_that_has_died(monkeypatch, tmp
 
 
 _EVERY_ANSWER = """
-import re, time
+import re
 import django
 django.setup()
 from mirror.core import metrics
 from mirror.core.metrics import grpc
-from mirror.web.requests.observer import Observer, Times
-from mirror.web.requests.paths import api_routes
+from mirror.urls import VIEWS
+from tests.mirror.web.requests.test_middleware import answering, request_of
 
-observer = Observer()
-for path, view in api_routes().views.items():
-    method, path = "GET" if hasattr(view, "get") else "POST", re.sub("{.*?}", "1", path)
+for path, view in VIEWS.items():
+    method, path = "GET" if "get" in view.actions else "POST", re.sub("{.*?}", "1", path)
     for status in (200, 400, 404, 429, 503):
-        request = {"REQUEST_METHOD": method, "PATH_INFO": f"/api/v1/{path}"}
-        observer.end(request, status, Times(time.monotonic()))
+        answering(status)(request_of(f"/api/v1/{path}", method))
 for service, method in (("ConsensusService", "subscribeTopic"), ("NetworkService", "getNodes")):
     for status in ("OK", "CANCELLED", "INVALID_ARGUMENT", "UNKNOWN"):
         labels = f"com.hedera.mirror.api.proto.{service}", method, "SERVER_STREAMING", status
@@ -192,7 +190,7 @@ def test_metrics_are_small_after_every_answer_of_every_endpoint(tmp_path):
         [sys.executable, "-c", _EVERY_ANSWER], env=os.environ | variables, capture_output=True, check=True
     )
 
-    assert done.stdout.count(b"mirror_http_request_seconds_count{") == len(api_routes().views) + 4
+    assert done.stdout.count(b"mirror_http_request_seconds_count{") == len(VIEWS) + 4
     assert len(done.stdout) + metrics.report_path().stat().st_size < 100_000
 
 

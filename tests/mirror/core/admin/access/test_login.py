@@ -1,8 +1,6 @@
 """Signing in: guessing passwords is slow, logged, and hinders nobody else."""
 
 import logging
-import threading
-from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,16 +9,14 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
+from mirror.core.admin.access import login
 from mirror.core.admin.access.login import _exclusive
-from mirror.web.requests.gateway import Gateway
 from tests.logs import events
-from tests.mirror.web.environment import environment as of_request
-from tests.waiting import PATIENCE_SECONDS, wait_until
+from tests.waiting import wait_until
 
 ELSEWHERE = "192.0.2.7"
 
@@ -216,35 +212,14 @@ def test_a_form_that_breaks_off_is_a_bad_request():
     assert answer.status_code == 400
 
 
-def test_the_answer_to_a_failure_has_to_wait_and_others_do_not():
-    assert getattr(sign_in("wrong"), "pause", 0) > 0
-    assert getattr(sign_in("secret"), "pause", 0) == 0
-    assert getattr(Client().get("/admin/login/"), "pause", 0) == 0
-
-
-def test_an_answer_that_waits_occupies_no_thread(settings_of):
-    settings_of({"web.threads": 1})
-    waiting = threading.Event()
-
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        response = HttpResponse(environ["PATH_INFO"])
-        if environ["PATH_INFO"] == "/admin/login/":
-            response.pause = 3600.0  # type: ignore[attr-defined]
-            waiting.set()
-        return response
-
-    bodies: list[bytes] = []
-
-    class Client:
-        def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-            bodies.append(body)
-
-    gateway = Gateway(application, slots=[])
-    gateway(Client(), of_request("/admin/login/"))
-    assert waiting.wait(PATIENCE_SECONDS)
-    gateway(Client(), of_request("/admin/"))
-
-    wait_until(lambda: bodies == [b"/admin/"])
+def test_the_answer_to_a_failure_has_to_wait_and_others_do_not(monkeypatch):
+    pauses: list[float] = []
+    monkeypatch.setattr(login, "_pause", pauses.append)
+    sign_in("wrong")
+    assert pauses == [login.PAUSE_SECONDS]
+    sign_in("secret")
+    Client().get("/admin/login/")
+    assert len(pauses) == 1
 
 
 def test_signing_in_clears_sessions_that_have_ended():

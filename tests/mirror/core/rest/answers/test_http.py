@@ -10,8 +10,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
 from ledger.queries import blocks as queries
+from mirror.core.db.reading.pools import Busy, TooManySlowRequests
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.scheduling.request_scheduler import ClientDisconnected, TooManySlowRequests
 from mirror.core.rest.answers.errors import InvalidParameter
 from mirror.core.rest.answers.middleware import ApiMiddleware
 from mirror.core.rest.answers.views import SpringReadView
@@ -262,7 +262,7 @@ def test_a_request_that_takes_too_long_is_told_what_to_narrow(api, monkeypatch, 
     ("error", "status", "message"),
     [
         (TooManySlowRequests(), 503, "The request takes too long: narrow it by timestamp"),
-        (ClientDisconnected(), 503, "Service unavailable"),
+        (Busy(), 503, "Service unavailable"),
     ],
 )
 def test_what_ends_a_slow_request_is_no_failure_of_the_server(

@@ -1,3 +1,4 @@
+import secrets
 import time
 
 import pytest
@@ -9,7 +10,7 @@ KEPT = CachedResponse({"etag": '"1"'}, b"body", False, 0)
 
 
 def memory() -> MemoryCache:
-    return MemoryCache("", {"OPTIONS": {"MAX_BYTES": 10_000}})
+    return MemoryCache(secrets.token_hex(8), {"OPTIONS": {"MAX_BYTES": 10_000}})
 
 
 def test_an_answer_lives_for_its_seconds(monkeypatch: pytest.MonkeyPatch):

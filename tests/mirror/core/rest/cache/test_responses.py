@@ -256,41 +256,6 @@ def _at_once(
     return found
 
 
-@pytest.mark.parametrize("encoding", ["", "gzip", "br"])
-def test_an_answer_in_the_memory_of_the_process_is_at_hand_as_it_would_be_answered(db, build, encoding):
-    caches["responses"].clear()
-    api = Api(cached=True)
-    for number in range(9):
-        build.block(number)
-    assert _at_once(api) is None
-    api.get(BLOCKS)
-    answer = api.get(BLOCKS, accept_encoding=encoding)
-
-    assert _at_once(api, HTTP_ACCEPT_ENCODING=encoding) == (answer.headers, answer.body)
-
-
-def test_requests_that_need_more_than_a_look_are_not_answered_at_hand(db, build):
-    caches["responses"].clear()
-    api = Api(cached=True)
-    build.block(7)
-    api.get(BLOCKS)
-
-    assert _at_once(api, "HEAD") == _at_once(api) is not None
-    assert _at_once(api, "POST") is None
-    assert _at_once(api, path="/health/liveness") is None
-    assert _at_once(api, HTTP_IF_NONE_MATCH="*") is None
-    assert _at_once(api, HTTP_AUTHORIZATION="Basic eA==") is None
-    assert _at_once(api, HTTP_X_FORWARDED_PREFIX="/mirror") is None
-
-
-def test_an_answer_in_redis_is_not_at_hand(in_redis, build):
-    api = Api(cached=True)
-    build.block(7)
-    api.get(BLOCKS)
-
-    assert _at_once(api) is None
-
-
 def test_the_setting_switches_it_off(build):
     api = Api(cached=False)
     for _ in range(2):

@@ -3,15 +3,13 @@
 import pytest
 
 from mirror.core.rest.answers.views import SpringReadView
-from mirror.urls import ROUTES
+from mirror.urls import VIEWS
 from tests.api import Api
 
 PENDING = "/api/v1/accounts/1001/airdrops/pending"
 WARNING = '199 - "Unknown query parameter: tokenid"'
 #: The newer endpoints; contracts/call takes no query.
-NEWER = [
-    path for path, view in ROUTES.views.items() if issubclass(view, SpringReadView) and "get" in view.actions
-]
+NEWER = [path for path, view in VIEWS.items() if issubclass(view, SpringReadView) and "get" in view.actions]
 VALUES = {
     "{id}": "1001",
     "{ownerId}": "1001",
