@@ -1,8 +1,5 @@
-"""Slow requests, made so by a lock on their table: quick ones are answered, and clients may go away."""
+"""Slow requests, made so by a lock on their table while quick ones are answered."""
 
-import json
-import socket
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,8 +15,6 @@ __all__ = ["serving_node"]
 
 TOPIC = 77
 SLOW, QUICK = f"topics/0.0.{TOPIC}/messages", "blocks"
-# Longer than the times of two requests may differ for one to be taken for the other.
-APART_SECONDS = 0.3
 
 
 @pytest.fixture
@@ -78,36 +73,3 @@ def test_quick_requests_are_answered_while_more_slow_ones_wait_than_there_are_th
 
         assert [each.result(PATIENCE_SECONDS) for each in slow_ones] == [200] * 4
     assert node.ask(QUICK) == 200
-
-
-def _asks(node: ServingNode) -> socket.socket:
-    client = socket.create_connection(("127.0.0.1", node.port), PATIENCE_SECONDS)
-    client.sendall(f"GET /api/v1/{SLOW} HTTP/1.1\r\nHost: node\r\n\r\n".encode())
-    return client
-
-
-def test_the_statement_of_a_client_that_has_gone_is_cancelled_and_no_others(node):
-    node.start(SVC_MIRROR_WEB_WORKERS="1", SVC_MIRROR_WEB_THREADS="2")
-    with _asks_while_locked(node) as (first, second, third):
-        second.close()
-        wait_until(lambda: _locked() == 2)
-        # The other two are looked at as often meanwhile.
-        time.sleep(APART_SECONDS)
-        assert _locked() == 2
-    for each in (first, third):
-        head, _, body = each.recv(65536).partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
-        assert json.loads(body)["messages"] == []
-        each.close()
-    assert node.ask(SLOW) == 200
-
-
-@contextmanager
-def _asks_while_locked(node: ServingNode) -> Iterator[list[socket.socket]]:
-    with messages_locked():
-        clients = []
-        for number in (1, 2, 3):
-            clients.append(_asks(node))
-            wait_until(lambda expected=number: _locked() == expected)
-            time.sleep(APART_SECONDS)
-        yield clients

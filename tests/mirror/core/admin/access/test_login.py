@@ -31,6 +31,14 @@ def _counts(db: None, settings: Any, tmp_path: Path) -> None:
     get_user_model().objects.create_superuser("ada", password="secret")
 
 
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses before answers, which no test waits for."""
+    noted: list[float] = []
+    monkeypatch.setattr(login, "_pause", noted.append)
+    return noted
+
+
 def sign_in(password: str, name: str = "ada", address: str = "127.0.0.1") -> HttpResponseBase:
     form = {"username": name, "password": password, "next": "/admin/"}
     answer: HttpResponseBase = Client(REMOTE_ADDR=address).post("/admin/login/", form)
@@ -212,9 +220,7 @@ def test_a_form_that_breaks_off_is_a_bad_request():
     assert answer.status_code == 400
 
 
-def test_the_answer_to_a_failure_has_to_wait_and_others_do_not(monkeypatch):
-    pauses: list[float] = []
-    monkeypatch.setattr(login, "_pause", pauses.append)
+def test_the_answer_to_a_failure_has_to_wait_and_others_do_not(pauses: list[float]):
     sign_in("wrong")
     assert pauses == [login.PAUSE_SECONDS]
     sign_in("secret")
