@@ -7,16 +7,17 @@ a filter; 501 for hashes of more blocks than a call may read; 503 for a call tha
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
+from rest_framework.request import Request
 
 from mirror.core import config, logs
 from mirror.core.metrics import simulation
-from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable, WrongMethod, to_failure
+from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable
 from mirror.core.rest.answers.views import PostedBody
 from mirror.core.rest.limits import clients, redis_buckets
 from mirror.core.rest.limits.clients import Client
@@ -118,6 +119,7 @@ class ContractCall(SimulationView):
     """Simulate a contract call."""
 
     actions = {"post": "call"}
+    tells_loaded = False
     answers = ContractCallResultJson
     posted = PostedBody(
         NoParameters,
@@ -138,26 +140,7 @@ class ContractCall(SimulationView):
         ),
     )
 
-    @classmethod
-    def as_view(  # type: ignore[override]
-        cls, actions: Mapping[str, str], **initkwargs: Any
-    ) -> Callable[[HttpRequest], HttpResponse]:
-        """Switch DRF's dispatch off: it took 40 microseconds of a call of 500."""
-
-        def view(request: HttpRequest) -> HttpResponse:
-            endpoint = cls(**initkwargs)
-            try:
-                if request.method != "POST":
-                    raise WrongMethod(str(request.method))
-                return endpoint.call(request)
-            except Exception as error:
-                response: HttpResponse = endpoint.failed(to_failure(error, request))
-                return response
-
-        view.__dict__.update(cls=cls, actions=actions, initkwargs=initkwargs)
-        return view
-
-    def call(self, request: HttpRequest) -> HttpResponse:
+    def call(self, request: Request) -> HttpResponse:
         """Simulate a contract call, or estimate its gas.
 
         On the state of now or of a block. Nothing is changed. Without `to` the data is the code that creates

@@ -8,7 +8,6 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -87,11 +86,11 @@ class _Replica:
         self.left_out_until = time.monotonic() + _LEFT_OUT_SECONDS
         return True
 
-    def leave_out(self, event: str, **keys: object) -> None:
+    def leave_out(self) -> bool:
+        """Leave it out for a while; return whether it was used before."""
         self.left_out_until = time.monotonic() + _LEFT_OUT_SECONDS
-        if not self.is_left_out:
-            self.is_left_out = True
-            log.warning(event, replica=self.name, **keys)
+        was_used, self.is_left_out = not self.is_left_out, True
+        return was_used
 
     def take_back(self) -> None:
         if self.is_left_out:
@@ -130,6 +129,7 @@ class ReplicaReader(pools.Reader):
 
     def read(self, work: Callable[[WatchedConnection], Result], *, slow: bool) -> Result:
         candidates = random.sample(self._replicas, len(self._replicas))
+        failure: psycopg.OperationalError | None = None
         for replica in candidates:
             if not replica.may_try():
                 continue
@@ -141,7 +141,6 @@ class ReplicaReader(pools.Reader):
                 # All replicas replay the change with which the statement conflicts.
                 database.CONFLICTS.labels(replica.name).inc()
                 break
-        failure: psycopg.OperationalError | None = None
         if time.monotonic() >= self._primary_away_until:
             try:
                 return self.read_from_primary(work, slow=slow)
@@ -150,8 +149,13 @@ class ReplicaReader(pools.Reader):
                     raise
                 self._primary_away_until, failure = time.monotonic() + _LEFT_OUT_SECONDS, error
         for replica in candidates:
-            with suppress(_TryNext):
+            try:
                 return self._read_from(replica, work, slow=slow, however_late=True)
+            except _TryNext:
+                continue
+            except _CONFLICTS as conflict:
+                # For the client it is an outage like others.
+                failure = psycopg.OperationalError(str(conflict))
         raise failure or pools.NoConnection("no server answers")
 
     def _read_from(
@@ -168,12 +172,14 @@ class ReplicaReader(pools.Reader):
                     replica.check_lag(lent)
                 return work(lent)
         except Behind as behind:
-            replica.leave_out("replica_behind", lag_s=round(behind.lag))
+            if replica.leave_out():
+                log.warning("replica_behind", replica=replica.name, lag_s=round(behind.lag))
         except psycopg.OperationalError as error:
             if not outage.is_outage(error):
                 raise
             replica.pools.drain()
-            replica.leave_out("replica_away", reason=outage.reason(error))
+            if replica.leave_out():
+                log.warning("replica_away", replica=replica.name, reason=outage.reason(error))
         raise _TryNext
 
     def close(self) -> None:

@@ -34,6 +34,8 @@ _API = f"/{PREFIX}"
 # Pages are counted together by the first part of their path.
 _PAGES = frozenset({"admin", "docs", "health"})
 _FILES = frozenset({"/", "/metrics", "/robots.txt", "/favicon.ico", "/favicon.svg"})
+# Answers without a body.
+_WITHOUT_LENGTH = frozenset({204, 304})
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 
 
@@ -70,6 +72,8 @@ class ObserverMiddleware:
             response.streaming_content = self._logged(request, response, request_id, began, content)
             return response
         size = len(response.content)  # type: ignore[attr-defined]
+        if status not in _WITHOUT_LENGTH:
+            response.headers.setdefault("Content-Length", str(size))
         self._log(request, status, request_id, began, size, noted)
         if seconds >= self._slow_after:
             self._slow.enqueue(

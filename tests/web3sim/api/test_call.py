@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 from django.urls import resolve
 
-from mirror.core import logs
 from mirror.core.rest.limits.buckets import SharedBuckets
 from tests.api import Answer, Api
 from tests.build import Build
@@ -275,9 +274,7 @@ def test_unexpected_error_is_logged_and_hidden(client, settings_of, caplog):
 def test_unexpected_failure_of_a_call_is_logged(client, settings_of, caplog, capfd):
     settings_of({"web3.evm.evmVersions": "nonsense", "web3.maxPayloadLogSize": 20})
     pool.stop()
-    logs.REQUEST_ID.set("mine")
-    answer = post(client, {"to": hex_address(CALLER), "block": "7"})
-    logs.REQUEST_ID.set(None)
+    answer = post(client, {"to": hex_address(CALLER), "block": "7"}, x_request_id="mine")
     pool.stop()
     assert (answer.status, problems(answer)) == (500, [("Internal Server Error", "", "")])
     assert {"event": "call_failed", "request": "block=7 data=null es…"} in events(caplog)

@@ -30,7 +30,7 @@ logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
 
 _SLOW_WAIT = "rest.db.statementTimeout"
 # How long a quick statement waits for a connection, and how long a pool tries to make one.
-_QUICK_SECONDS, _RECONNECT_SECONDS = 4.0, 1.0
+_QUICK_SECONDS, _RECONNECT_SECONDS = 3.0, 1.0
 # Statements that wait for slow ones; further ones are refused.
 _MAX_SLOW_WAITING = 16
 
@@ -179,6 +179,10 @@ class Reader:
                     raise
         except NoConnection as error:
             outage.begin_silence(error)
+            raise
+        except (Busy, TooManySlowRequests):
+            # They may wait for a server that is silent.
+            unresponsive.check()
             raise
 
     def close(self) -> None:

@@ -31,7 +31,12 @@ from mirror.core.values.json_types import SchemaMetadata
 Schema = dict[str, Any]
 
 _JSON = "application/json"
-_FAILURES = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE)
+_FAILURES = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
 _CLASSIC_FAILURES = (*_FAILURES, HTTPStatus.UNAUTHORIZED)
 _SPRING_FAILURES = (*_FAILURES, HTTPStatus.METHOD_NOT_ALLOWED)
 _USERS = "users"

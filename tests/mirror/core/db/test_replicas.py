@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 import pytest_django
-from django.db import OperationalError, connections, transaction
+from django.db import connections, transaction
 
 from mirror.core.db import replicas
 from mirror.core.db.availability import outage
@@ -170,7 +170,7 @@ def test_no_server_that_answers_is_an_outage(reader: ReplicaReader, replicated: 
     replicated.move_primary(reader, "/nowhere")
     replicated.replica.stop()
     try:
-        with pytest.raises(OperationalError) as raised:
+        with pytest.raises(psycopg.OperationalError) as raised:
             reads_replica()
         assert outage.is_outage(raised.value)
     finally:

@@ -167,7 +167,7 @@ django.setup()
 from mirror.core import metrics
 from mirror.core.metrics import grpc
 from mirror.urls import VIEWS
-from tests.mirror.web.requests.test_middleware import answering, request_of
+from tests.mirror.web.requests.observed import answering, request_of
 
 for path, view in VIEWS.items():
     method, path = "GET" if "get" in view.actions else "POST", re.sub("{.*?}", "1", path)

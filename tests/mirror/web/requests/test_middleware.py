@@ -4,7 +4,7 @@ import os
 import resource
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import orjson
 import pytest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
-from django.urls import Resolver404, resolve
 
 from mirror.core import logs
 from mirror.core.db.reading.sql import fetch
@@ -25,23 +24,13 @@ from mirror.web.requests.slow_requests import SlowRequests
 from tests.api import Api
 from tests.counts import counted
 from tests.logs import events
+from tests.mirror.web.requests.observed import answering, request_of
 from tests.waiting import PATIENCE_SECONDS
 from tests.web3sim.serving import ServingNode, serving_node
 
 __all__ = ["serving_node"]
 
 BLOCKS = "/api/v1/blocks"
-
-
-def request_of(path: str, method: str = "GET", **headers: str) -> HttpRequest:
-    request = RequestFactory().generic(method, path, headers=headers)
-    with suppress(Resolver404):
-        request.resolver_match = resolve(request.path_info)
-    return request
-
-
-def answering(status: int) -> ObserverMiddleware:
-    return ObserverMiddleware(lambda request: HttpResponse(b"[]", status=status))
 
 
 def _counted(route: str, method: str, status: int) -> float:

@@ -75,7 +75,8 @@ def test_a_statement_is_prepared_once_for_all_sizes_of_numbers(db):
 def test_readers_have_their_own_session_settings(db, monkeypatch, settings_of):
     settings_of({"rest.db.statementTimeout": 20.0})
     # A fresh cursor, since what an earlier test set was rolled back with it.
-    monkeypatch.setattr(connections[DEFAULT_DB_ALIAS], "reading", None)
+    connections[DEFAULT_DB_ALIAS].ensure_connection()
+    monkeypatch.setattr(connections[DEFAULT_DB_ALIAS].connection, "reading", None)
     names = ("statement_timeout", "jit", "plan_cache_mode")
     assert fetch("select " + ", ".join(f"current_setting('{name}')" for name in names)) == [
         ("20s", "off", "force_generic_plan")
