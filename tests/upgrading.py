@@ -4,7 +4,7 @@ import threading
 
 from django.db import connection
 
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.operations.upgrade import remaining, runner
 from mirror.operations.upgrade.remaining import Remaining
 

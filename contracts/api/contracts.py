@@ -20,8 +20,8 @@ from ledger.api.names.contracts import (
 from ledger.queries import files
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.versions_at import VersionRange
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record

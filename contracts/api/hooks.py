@@ -17,9 +17,8 @@ from contracts.api import formats
 from contracts.queries import hooks as queries
 from contracts.queries.hooks import Keys, Slot
 from ledger.api.names.accounts import SpringOfAccount, spring_account_id
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import AccountName

@@ -15,10 +15,8 @@ from contracts.queries import logs as queries
 from contracts.queries.logs import Log, Selection
 from ledger.api.names.contracts import OfContract, find_contract
 from ledger.queries.timestamp_ranges import bound, nanoseconds
+from mirror.core.db.reading.query import NO_PAIRS, Bounds, PairBounds, Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.paging.pairs import classic_pair

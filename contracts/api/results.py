@@ -29,9 +29,8 @@ from contracts.queries.searches import Search, by_time
 from ledger.api.names.accounts import only
 from ledger.api.names.contracts import OfContract, find_contract
 from ledger.queries.entities import ids_of_evm_addresses
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.core.rest.answers.views import Answer, ReadView

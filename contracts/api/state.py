@@ -14,8 +14,8 @@ from contracts.api import formats
 from contracts.queries import state as queries
 from contracts.queries.state import Slot
 from ledger.api.names.contracts import OfContract, find_contract
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.paging.keyset import KeysetPagination
 from mirror.core.rest.paging.links import classic_link
 from mirror.core.rest.parameters import classic

@@ -7,7 +7,7 @@ backfill makes sure that it is done once.
 from ledger.ingest.rows.persist import Persist
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange, execute_range
+from mirror.core.db.schema.backfill import Backfill, KeyRange, execute_range
 
 TOKEN_SYSTEM_CONTRACT_NUM = 359
 

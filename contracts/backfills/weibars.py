@@ -7,7 +7,7 @@ it by in_weibars.
 import json
 
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange
+from mirror.core.db.schema.backfill import Backfill, KeyRange
 from mirror.core.values import ethereum
 from mirror.core.values.ethereum import InvalidEthereumData
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 from contracts.queries import synthetic
 from contracts.queries.searches import Search
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import fetch, fetch_one
-from mirror.core.db.sql.query import Query
 
 _COLUMNS = """
     call_depth, call_operation_type, call_type, caller, caller_type::text, gas, gas_used, index, input,

@@ -2,8 +2,8 @@
 
 from ledger.queries.versions_at import VersionRange, latest_version
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Row, Where, fetch
-from mirror.core.db.sql.query import Query
 
 _ENTITY = (
     "id", "key", "auto_renew_account_id", "auto_renew_period", "created_timestamp", "deleted", "evm_address",

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import STEPS, scan_stepwise
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.stepwise_scan import STEPS, scan_stepwise
 
 
 class Slot(NamedTuple):

@@ -11,12 +11,9 @@ from contracts.models.log import TOPIC_PREFIX
 from contracts.queries.distributed import related_rows
 from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, PairBounds, Query, Statement, pair_page
+from mirror.core.db.reading.scans import FIRST_NANOS, usable_indexes, walk
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.built_indexes import usable_indexes
-from mirror.core.db.sql.pair_bounds import PairBounds, Statement, pair_page
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 
 PAIR = ("consensus_timestamp", "index")
 

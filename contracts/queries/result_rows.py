@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contracts.queries.ethereum import Ethereum
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.values.hapi import result_codes
 
 # The senders of a list: accounts, or what they have to meet if they are too many to name; None for all.

@@ -23,12 +23,10 @@ from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import FIRST_NANOS, distinct_values, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 from mirror.core.values import entity_id, hexadecimal
 from mirror.core.values.hapi import result_codes
 

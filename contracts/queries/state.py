@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.core.db.reading.query import Query
+from mirror.core.db.reading.scans import STEPS, scan_stepwise
 from mirror.core.db.reading.sql import Comparison, Where, compare, fetch
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.stepwise_scan import STEPS, scan_stepwise
 
 
 class Slot(NamedTuple):

@@ -10,9 +10,9 @@ from contracts.queries.distributed import related_rows
 from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Block, Result, synthetic_index
 from contracts.queries.searches import Search
 from mirror.core import config
-from mirror.core.db.partitions.reading import and_months, time_bounds
+from mirror.core.db.reading.by_month import and_months, time_bounds
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Where, fetch
-from mirror.core.db.sql.query import Query
 from mirror.core.values import log_bloom
 
 _NAMED_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())

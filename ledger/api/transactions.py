@@ -22,10 +22,9 @@ from ledger.queries.transaction_sides import Selection
 from ledger.queries.transactions import FullTransaction
 from mirror.core import config
 from mirror.core.config.clock import now_ns
-from mirror.core.db.partitions.reading import is_partitioned
+from mirror.core.db.reading.by_month import is_partitioned
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import Answer, ReadView

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, MAX_ROWS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import (
     MAX_INT64,
     MIN_INT64,
@@ -15,11 +17,6 @@ from mirror.core.db.reading.sql import (
     fetch,
     fetch_one,
 )
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import MAX_ROWS, selective_ids, selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 

@@ -20,12 +20,9 @@ from ledger.queries.account_pages import (
 from ledger.queries.accounts import Holdings
 from mirror.core import config
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, selective_page, walk
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 
 _TREASURY_NUM = 2

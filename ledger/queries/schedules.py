@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import FIRST_IDS, distinct_values, walk
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # A page reads the first schedules of so many creators one by one.
 _MAX_CREATORS = 100

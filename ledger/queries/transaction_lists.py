@@ -28,11 +28,10 @@ from ledger.queries.transaction_sides import (
 from ledger.queries.transaction_streams import Side, Sql, Window, intersect
 from ledger.queries.transactions import FullTransaction, columns
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, windows
 from mirror.core.db.reading import budget
+from mirror.core.db.reading.by_month import ALL_TIMES, and_months, is_partitioned, windows
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 
 # The rows of each stream that the first step looks at, and the last ones.
 _MIN_ROWS, _MAX_ROWS = 256, 65_536

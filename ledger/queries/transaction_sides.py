@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, NOTHING, Comparison, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
 
 # The index of transfers by account leaves out the account that collects all fees, as nearly every transaction

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, time_bounds
+from mirror.core.db.reading.by_month import ALL_TIMES, and_months, is_partitioned, time_bounds
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.values.hapi import result_codes
 
 # Indexes: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp; both start with the

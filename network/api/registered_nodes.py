@@ -11,8 +11,8 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, Row, fetch
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView

@@ -6,8 +6,8 @@ from threading import Lock
 
 from ledger.queries.system_files import SIMPLE_FEES, system_file
 from mirror.core import config
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import DecodeError, FeeSchedule
 from network.fees.estimate import Schedule
 from network.fees.genesis import genesis

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from mirror.core import config
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, fetch_one
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.timestamp import month_start
 
 

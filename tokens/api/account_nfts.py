@@ -12,9 +12,8 @@ from rest_framework.response import Response
 
 from ledger.api.names.accounts import AccountView
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import PairBounds, Query, pair_condition, pair_page
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.pair_bounds import PairBounds, pair_condition, pair_page
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair

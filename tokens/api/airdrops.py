@@ -10,7 +10,7 @@ from typing import ClassVar, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.accounts import SpringOfAccount, spring_account_id
-from mirror.core.db.sql.bounds import Ends
+from mirror.core.db.reading.query import Ends
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import check_spring_range
 from mirror.core.rest.parameters import spring

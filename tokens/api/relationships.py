@@ -17,10 +17,8 @@ from ledger.queries.balances import window
 from ledger.queries.versions_at import VersionRange
 from mirror.core.config.clock import now_ns
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query, Statement
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import reject_ne

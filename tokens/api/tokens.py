@@ -14,8 +14,8 @@ from typing import Any, NotRequired, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.names.tokens import OfToken
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers import not_loaded
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter
 from mirror.core.rest.answers.records import Record

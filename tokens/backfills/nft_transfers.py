@@ -6,7 +6,7 @@ moved has a version from then on.
 
 from functools import partial
 
-from mirror.core.db.backfill import Backfill, execute_range
+from mirror.core.db.schema.backfill import Backfill, execute_range
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from tokens.handlers.nft import MAX_LISTED
 

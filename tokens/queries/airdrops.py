@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from functools import reduce
 
+from mirror.core.db.reading.query import Ends, Query
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.bounds import Ends
-from mirror.core.db.sql.query import Query
 
 
 def pending(

@@ -17,12 +17,9 @@ from ledger.queries.account_pages import (
 )
 from ledger.queries.balances import Window
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import NOTHING, Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import selective_ids, selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"

@@ -8,11 +8,9 @@ import psycopg
 
 from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import FIRST_IDS, distinct_values, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # Finding so many owners takes as long as reading some hundred serials.
 _FEW_OWNERS = 100

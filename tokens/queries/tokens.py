@@ -11,12 +11,9 @@ from ledger.models import CustomFee, Entity
 from ledger.queries.account_pages import entities_of_keys, is_selective, min_max
 from ledger.queries.versions_at import latest_version
 from mirror.core.db.distribution import is_distributed
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import selective_ids, selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from tokens.models import Token
 
 # A pattern without this part is no help to the index of names.

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from contracts.queries import ethereum
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import Row, fetch
-from mirror.core.db.sql.bounds import Bounds
 
 
 def evm_addresses(ids: Iterable[int]) -> dict[int, bytes | None]:

@@ -16,11 +16,10 @@ from contracts.queries.result_rows import (
     synthetic_index,
 )
 from contracts.queries.searches import Search
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import usable_indexes
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.built_indexes import usable_indexes
-from mirror.core.db.sql.query import Query
 
 _RESULT = result_columns("null::bytea")
 

@@ -10,10 +10,9 @@ from dataclasses import replace
 from ledger.queries.transaction_sides import TIMES
 from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream, Window, concat
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import NOTHING, Where, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 
 Key = tuple[int, int]  # consensus timestamp and payer
 

@@ -5,14 +5,16 @@ executed as it stands: a % in it is one.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 from django.db import Error, connection
 
-from mirror.core.db.sql.types import Values
+Row = tuple[Any, ...]
+#: The values of the placeholders, in order or by name.
+Values = Sequence[Any] | Mapping[str, Any]
 
 #: A condition: some session holds the lock with this number.
 IS_LOCKED = """exists (

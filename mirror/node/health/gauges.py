@@ -18,8 +18,8 @@ from django.conf import settings
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import TITLES
 from mirror.core.db.reading import bounded_query
+from mirror.core.db.schema.backfill import TITLES
 from mirror.core.metrics import database, files, node
 from mirror.core.metrics.types import Gauge, Labels
 from mirror.core.processes import exits

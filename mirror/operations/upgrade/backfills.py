@@ -2,7 +2,7 @@
 
 from contracts.backfills import allowances, blooms, indexes, logs, weibars
 from ledger.backfills import blocks, loaded_ranges, rewards
-from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, MonthlyPartitioning
+from mirror.core.db.schema.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, MonthlyPartitioning
 from tokens.backfills import nft_transfers
 
 _OF_ROWS = (

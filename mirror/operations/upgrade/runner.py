@@ -11,10 +11,10 @@ from psycopg import errors
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import Backfill, IndexBuild, KeyRange
 from mirror.core.db.partitions import indexing
 from mirror.core.db.partitions.catalogue import partitionable_tables
 from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.db.schema.backfill import Backfill, IndexBuild, KeyRange
 from mirror.models import UPGRADE_LOCK
 from mirror.node.start import tables
 from mirror.operations.upgrade import remaining

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address
 from typing import Any
 
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Row
-from mirror.core.db.sql.query import Query
 from mirror.core.values import entity_id
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc.requests import not_found

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.core.processes.exits import Death
 from mirror.management.commands.status import Command
 from mirror.node.health import checks

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from ledger.queries import account_pages
 from ledger.queries import balances as snapshots
+from mirror.core.db.reading import scans
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql import selective_page
 from tests.build import SECOND
 from tests.contract import budgets
 from tests.links import comparisons, meets, pages, texts
@@ -150,7 +150,7 @@ def _budget(request, settings_of, monkeypatch):
 @pytest.fixture(params=["30 are few", "all are few", "indexes are not built"])
 def _few(request, monkeypatch):
     if request.param == "30 are few":
-        monkeypatch.setattr(selective_page, "MAX_ROWS", 30)
+        monkeypatch.setattr(scans, "MAX_ROWS", 30)
     if request.param == "indexes are not built":
         for names in (account_pages, snapshots, holdings):
             monkeypatch.setattr(names, "_BALANCE_INDEX", "not_built")

@@ -13,7 +13,6 @@ from django.db import OperationalError, connection
 
 from mirror.core.db.distribution import is_distributed
 from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, partitionable_tables
-from mirror.core.db.scheduling.request_scheduler import own_connection
 from mirror.core.db.statements import session
 
 # How long a process relies on what it has seen. Months dropped and tables partitioned since then do no harm.
@@ -64,7 +63,7 @@ def months() -> tuple[Month, ...]:
     Files are loaded in the order of time. So rows may have been added since to the last one and later ones.
     """
     seen = _state
-    if seen.until > time.monotonic() and seen.database == own_connection().settings_dict["NAME"]:
+    if seen.until > time.monotonic() and seen.database == connection.settings_dict["NAME"]:
         return seen.months
     return _read()
 

@@ -15,7 +15,7 @@ from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 from psycopg.pq.abc import PGresult
 
-from mirror.core.db.sql.types import Row, Values
+from mirror.core.db.statements import Row, Values
 
 if TYPE_CHECKING:
     from psycopg.abc import Transformer as Adapter

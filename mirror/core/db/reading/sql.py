@@ -29,8 +29,8 @@ from mirror.core.db.reading import budget, statements
 from mirror.core.db.reading.prepared import PreparedStatements
 from mirror.core.db.scheduling import request_scheduler
 from mirror.core.db.scheduling.connection_lease import ConnectionLease
-from mirror.core.db.sql.types import Row as Row
-from mirror.core.db.sql.types import Values as Values
+from mirror.core.db.statements import Row as Row
+from mirror.core.db.statements import Values as Values
 
 if TYPE_CHECKING:
     from mirror.core.db.backend.base import DatabaseWrapper

@@ -28,7 +28,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from mirror.core.db.loaded_ranges import HEADER, loaded
 from mirror.core.db.reading import budget
-from mirror.core.db.sql.query import Query
+from mirror.core.db.reading.query import Query
 from mirror.core.rest.answers.errors import (
     Failure,
     NotFound,

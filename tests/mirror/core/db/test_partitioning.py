@@ -16,11 +16,11 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.models import Transaction
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.backfill import IndexBuild
 from mirror.core.db.partitions import indexing, making
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.db.schema.backfill import IndexBuild
 from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.demo.keys.nodes import nodes
 from mirror.demo.publish.history import History

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from mirror.core.db.partitions.months import all_months, implied_conditions, months
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Where
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 
 Found = TypeVar("Found")
 

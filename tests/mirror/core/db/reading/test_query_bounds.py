@@ -1,7 +1,7 @@
 import pytest
 
+from mirror.core.db.reading.query import Bounds, Ends
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds, Ends
 
 
 def comparisons(*pairs):

@@ -3,8 +3,8 @@
 import pytest
 from django.db import connection
 
-from mirror.core.db.sql import built_indexes as module
-from mirror.core.db.sql.built_indexes import usable_indexes
+from mirror.core.db.reading import scans as module
+from mirror.core.db.reading.scans import usable_indexes
 from tests.build import START
 from tests.contracts.api.rows import log, seconds
 
@@ -13,9 +13,9 @@ INDEXES = [f"contract_log__topic{place}_timestamp" for place in range(4)]
 
 @pytest.fixture
 def _forgotten():
-    module.forget()
+    module.forget_indexes()
     yield
-    module.forget()
+    module.forget_indexes()
 
 
 @pytest.mark.django_db
@@ -42,7 +42,7 @@ def test_logs_are_found_by_topics_while_their_indexes_are_missing(api, topics, c
     url += f"&timestamp=lt:{seconds(START + 5)}&{topics}"
     expected = api.get(url).json()
     assert len(expected["logs"]) == 1
-    module.forget()
+    module.forget_indexes()
     with connection.cursor() as cursor:
         cursor.execute(f"drop index {', '.join(INDEXES)}")
 

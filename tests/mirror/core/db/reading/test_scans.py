@@ -7,10 +7,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mirror.core.db.reading import budget
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import split_window, walk
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import split_window, walk
 from tests.waiting import PATIENCE_SECONDS
 
 SMALLEST, LARGEST = 1, 4000

@@ -1,10 +1,8 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mirror.core.db.reading.query import NO_PAIRS, Bounds, PairBounds, Query, pair_condition, pair_page
 from mirror.core.db.reading.sql import MAX_INT64, Where, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds, pair_condition, pair_page
-from mirror.core.db.sql.query import Query
 
 GRID = [(a, b) for a in range(6) for b in range(6)]
 SELECT = "select a, b from (select a, b from generate_series(0, 5) a, generate_series(0, 5) b) grid"

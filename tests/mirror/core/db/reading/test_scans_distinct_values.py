@@ -2,9 +2,9 @@
 
 import pytest
 
+from mirror.core.db.reading.query import Bounds
+from mirror.core.db.reading.scans import distinct_values
 from mirror.core.db.reading.sql import Where
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
 from tests.build import insert
 
 
