@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
-from contracts.queries.logs import Log, Selection
+from contracts.queries.logs import ContractLog, LogSelection
 from ledger.api.names.contracts import OfContract, find_contract
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core.db.reading.query import NO_PAIRS, Bounds, PairBounds, Query
@@ -129,12 +129,12 @@ def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
 # QUERY
 def log_rows(
     parameters: LogsOfContractParameters, bounds: PairBounds, query: Query, contract_id: int | None = None
-) -> tuple[list[Log], int | None]:
+) -> tuple[list[ContractLog], int | None]:
     """Return a page of logs, and the time after which it continues if it came to no end."""
     return queries.logs(
         bounds,
         query,
-        Selection(contract_id, topics_of(parameters)),
+        LogSelection(contract_id, topics_of(parameters)),
         max_block_ns=nanoseconds("rest.query.maxRecordFileCloseInterval"),
     )
 
@@ -149,7 +149,7 @@ class FullLogJson(LogJson):
     transaction_index: Int32 | None
 
 
-def full_log_json(log: Log) -> Answer:
+def full_log_json(log: ContractLog) -> Answer:
     answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.number, *log.topics))
     answer["block_hash"] = f"0x{log.block_hash or ''}"
     answer["block_number"] = log.block_number
@@ -177,7 +177,7 @@ def paging_of(parameters: LogsOfContractParameters) -> dict[str, str]:
 class LogsView(ReadView):
     """A list of logs."""
 
-    def logs(self, rows: list[Log], seen_until: int | None) -> Response:
+    def logs(self, rows: list[ContractLog], seen_until: int | None) -> Response:
         """Answer a page; if it came to no end, the next one has what is after all logs of a time."""
         if seen_until is not None:
             last_index = 0 if self.query.descending else _LAST_INDEX

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from contracts.queries import synthetic
 from contracts.queries.searches import Search
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
 from mirror.core.db.reading.by_month import and_months
 from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import fetch, fetch_one
@@ -36,10 +36,9 @@ class Action(NamedTuple):
     value: int
 
 
+@distributable
 def actions(search: Search, query: Query) -> list[Action] | None:
     """Return a page of a transaction's actions by index; None if there is no such transaction."""
-    if is_distributed():
-        return _distributed_actions(search, query)
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
     statement = f"""
         with found as materialized ({search.sql})
@@ -59,8 +58,9 @@ def actions(search: Search, query: Query) -> list[Action] | None:
     return [action for row in rows if (action := Action._make(row)).number is not None]
 
 
+@actions.distributed
 def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
-    """Return the same where tables are distributed: the transaction first."""
+    """Find the transaction first."""
     transaction = fetch_one(search.sql, search.values)
     if transaction is None:
         return _of_synthetic(search)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from contracts.queries import distributed_results as distributed
 from contracts.queries import ethereum, synthetic
-from contracts.queries.distributed import results as distributed
 from contracts.queries.result_rows import (
     RESULT_LENGTH,
     SYNTHETIC,
@@ -22,7 +22,7 @@ from ledger.queries.fee_schedules import gas_prices
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose, distributable
 from mirror.core.db.reading.by_month import and_months
 from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.scans import FIRST_NANOS, distinct_values, walk
@@ -67,12 +67,7 @@ def results(selection: Selection, query: Query) -> Page:
 
     def read(part: Bounds) -> list[Result]:
         within, synthetic_query = _between(query, part), _synthetic_query(query, selection, part)
-        if is_distributed():
-            return distributed.results(
-                within.filter(of_contract), senders, synthetic_query, selection.contract_id
-            )
-        page = _page(within, senders, of_contract)
-        return _results(_merged(page, synthetic_query, selection.contract_id), query)
+        return _results(within, senders, synthetic_query, of_contract, selection.contract_id)
 
     rows, continue_at = _walk(read, times, query)
     return synthetic.with_blooms(rows), continue_at
@@ -89,10 +84,7 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
 
     def read(part: Bounds) -> list[Result]:
         within, synthetic_query = _between(query, part), _synthetic_query(query, selection, part)
-        if is_distributed():
-            return distributed.full_results(within, senders, part, synthetic_query, max_block_ns=max_block_ns)
-        page = _merged(_page(within, senders, Where()), synthetic_query, None)
-        return _full_results(page, query, times=part, max_block_ns=max_block_ns)
+        return _full_results(within, senders, synthetic_query, part, max_block_ns)
 
     rows, continue_at = _walk(read, times, query)
     if continue_at is None and len(rows) < query.limit:
@@ -114,7 +106,7 @@ def not_internal() -> Where:
             join contract_log l on l.consensus_timestamp = t.parent_consensus_timestamp
             where t.consensus_timestamp = contract_result.consensus_timestamp limit 1
         ) is null"""
-    condition = f"(transaction_nonce = 0 or contract_id = %s {'' if is_distributed() else without_logs})"
+    condition = f"(transaction_nonce = 0 or contract_id = %s {choose(without_logs, distributed='')})"
     return Where((condition,), (config.own_id(_HOOKS_NUM),))
 
 
@@ -206,7 +198,15 @@ def _time_range() -> tuple[int, int] | None:
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def _results(part: "_Part", query: Query) -> list[Result]:
+@distributable
+def _results(
+    query: Query,
+    senders: Senders,
+    synthetic_query: Query | None,
+    of_contract: Where,
+    contract_id: int | None,
+) -> list[Result]:
+    part = _merged(_page(query, senders, of_contract), synthetic_query, contract_id)
     # Index of the entity: the primary key (id).
     statement = f"""
         select {_RESULT} from ({part.sql}) r left join entity e on e.id = r.contract_id
@@ -215,11 +215,18 @@ def _results(part: "_Part", query: Query) -> list[Result]:
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: int) -> list[Result]:
+_results.distributed(distributed.results)
+
+
+@distributable
+def _full_results(
+    query: Query, senders: Senders, synthetic_query: Query | None, times: Bounds, max_block_ns: int
+) -> list[Result]:
     """Return a page of results of `times` with their blocks and Ethereum transactions.
 
     A block that ends more than `max_block_ns` nanoseconds after the page's last result is not shown.
     """
+    part = _merged(_page(query, senders, Where()), synthetic_query, None)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
     statement = f"""
@@ -236,6 +243,9 @@ def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: i
         order by r.consensus_timestamp {query.direction}
     """
     return [_full(row) for row in fetch(statement, (*part.values, max_block_ns))]
+
+
+_full_results.distributed(distributed.full_results)
 
 
 def _full(row: Row) -> Result:
@@ -340,13 +350,12 @@ def _file_call_data(result: Result) -> bytes | None:
         return content
 
 
+@distributable
 def _find_result(search: Search) -> tuple[Result, list[int]] | None:
     """Return the result of a contract transaction, and the ids of all that took part in it.
 
     In one that failed its checks no contract took part: its result has the contract 0.
     """
-    if is_distributed():
-        return distributed.result_of(search)
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
     row = fetch_one(
@@ -375,6 +384,9 @@ def _find_result(search: Search) -> tuple[Result, list[int]] | None:
         search.values,
     )
     return None if row is None else (_full(row[1:]), row[0])
+
+
+_find_result.distributed(distributed.result_of)
 
 
 def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int] | None = None) -> list[Row]:

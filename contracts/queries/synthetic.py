@@ -6,7 +6,7 @@ names a contract, the result is for the token of the first log.
 
 from collections.abc import Sequence
 
-from contracts.queries.distributed import related_rows
+from contracts.queries import related_rows
 from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Block, Result, synthetic_index
 from contracts.queries.searches import Search
 from mirror.core import config

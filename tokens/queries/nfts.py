@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from ledger.queries.account_pages import min_max
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
 from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.scans import FIRST_IDS, distinct_values, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
@@ -47,15 +47,15 @@ def nfts(
 
     if all(operator == "eq" for operator, _ in owners):
         return read(Bounds()), None
-    if not is_distributed():
-        # In a slow database the walk comes further, and its page may be short.
-        with suppress(psycopg.errors.QueryCanceled):
-            rows = _page_of_owners(of_token, query, owners, serials)
-            if rows is not None:
-                return rows, None
+    # In a slow database the walk comes further, and its page may be short.
+    with suppress(psycopg.errors.QueryCanceled):
+        rows = _page_of_owners(of_token, query, owners, serials)
+        if rows is not None:
+            return rows, None
     return walk(read, Bounds.combine(serials), query, ends=ends, first=FIRST_IDS)
 
 
+@distributable
 def _page_of_owners(
     of_token: Where, query: Query, owners: Sequence[Comparison], serials: Sequence[Comparison]
 ) -> list[Row] | None:
@@ -80,6 +80,13 @@ def _page_of_owners(
         f"select found.* from unnest(%s::bigint[]) owner (id) cross join lateral ({of_owner}) found {end}"
     )
     return fetch(statement, (few, token_id, *where.values))
+
+
+@_page_of_owners.distributed
+def _no_page_of_owners(
+    of_token: Where, query: Query, owners: Sequence[Comparison], serials: Sequence[Comparison]
+) -> list[Row] | None:
+    return None
 
 
 def nft(token_id: int, serial_number: int) -> Row | None:

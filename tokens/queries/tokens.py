@@ -10,7 +10,7 @@ from django.db import models
 from ledger.models import CustomFee, Entity
 from ledger.queries.account_pages import entities_of_keys, is_selective, min_max
 from ledger.queries.versions_at import latest_version
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
 from mirror.core.db.reading.query import Bounds, Query, Statement
 from mirror.core.db.reading.scans import FIRST_IDS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
@@ -101,16 +101,9 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
 
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
-    if is_distributed():
-        page = _distributed_tokens(selection, query)
-        if page is not None:
-            return page, None
-    elif is_selective(selection.public_keys):
-        rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
-        if rows is not None:
-            return rows, None
-    if selection.names and not is_distributed():
-        return _tokens_of_name(selection, query), None
+    page = _selected_tokens(selection, query)
+    if page is not None:
+        return page, None
     if not selection.public_keys and (selection.type is None or selection.account_id is None):
         return _by_id(selection, query), None
 
@@ -126,10 +119,18 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
     )
 
 
+@distributable
+def _selected_tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
+    """Return a page of the tokens of a key or name; None if they are many, or without such a choice."""
+    if is_selective(selection.public_keys):
+        rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
+        if rows is not None:
+            return rows
+    return _tokens_of_name(selection, query) if selection.names else None
+
+
+@distributable
 def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
-    if is_distributed():
-        # Index: the primary key (token_id), or token__type_id (type, token_id).
-        return _distributed_page(Where(), selection, query)
     if selection.account_id is not None:
         ids, values = selection.account_tokens
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", values)
@@ -225,8 +226,8 @@ def _associated(column: str, selection: Selection) -> Where:
 # LISTS WHERE TABLES ARE DISTRIBUTED: a token is on the machine of its entity.
 
 
-def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
-    """Return a page of the tokens of a key or name; None if they are many, or without such a choice."""
+@_selected_tokens.distributed
+def _distributed_selected(selection: Selection, query: Query) -> list[ListedToken] | None:
     of_keys = None
     if is_selective(selection.public_keys):
         of_keys = entities_of_keys(selection.public_keys, "type = 'TOKEN'")
@@ -235,6 +236,12 @@ def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken]
         if ids is not None:
             return _distributed_page(Where(("t.token_id = any(%s)",), (ids,)), selection, query)
     return None
+
+
+@_by_id.distributed
+def _distributed_by_id(selection: Selection, query: Query) -> list[ListedToken]:
+    # Index: the primary key (token_id), or token__type_id (type, token_id).
+    return _distributed_page(Where(), selection, query)
 
 
 def _distributed_page(where: Where, selection: Selection, query: Query) -> list[ListedToken]:

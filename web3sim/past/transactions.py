@@ -12,7 +12,7 @@ from typing import Any
 
 from ledger.queries import files
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
 from mirror.core.db.reading.sql import Row, Values
 from mirror.core.values import entity_id
 from mirror.core.values.ethereum import created_address
@@ -131,10 +131,14 @@ def transactions_between(
     )
 
 
+@distributable
 def _read(reading: Reading, condition: str, values: Values) -> list[PastTransaction]:
-    if not is_distributed():
-        rows = reading.fetch(f"select {_COLUMNS} from {_TABLES} {condition}", values)
-        return [_from_row(row) for row in rows]
+    rows = reading.fetch(f"select {_COLUMNS} from {_TABLES} {condition}", values)
+    return [_from_row(row) for row in rows]
+
+
+@_read.distributed
+def _distributed_read(reading: Reading, condition: str, values: Values) -> list[PastTransaction]:
     rows = reading.fetch(f"select {_RESULT_COLUMNS} from {_RESULT_TABLES} {condition}", values)
     if not rows:
         return []

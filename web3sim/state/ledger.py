@@ -5,7 +5,7 @@ from functools import cache, cached_property, partial
 from typing import TypeVar, TypeVarTuple
 
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose
 from mirror.core.values import entity_id
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.engine.interface import AccountKind, AccountRecord, Address, delegation_to
@@ -44,7 +44,8 @@ def tables_at(time: int | None, reading: Reading) -> CurrentTables:
     """Return the state just after a time (ns); None is the current one."""
     if time is None:
         return CurrentTables(reading)
-    return DistributedHistoricalTables(time, reading) if is_distributed() else HistoricalTables(time, reading)
+    tables: type[HistoricalTables] = choose(HistoricalTables, distributed=DistributedHistoricalTables)
+    return tables(time, reading)
 
 
 def _cached(

@@ -6,8 +6,7 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from mirror.core.db import statements
-from mirror.core.db.distribution import is_distributed, shards
-from mirror.core.db.distribution.columns import distribution_column
+from mirror.core.db.distribution import cluster
 
 # Indexes: those of the catalogue. A table that is partitioned by month has the rows of these.
 _ROWS = """
@@ -18,9 +17,7 @@ _ROWS = """
 
 def table_rows(model: type[Model]) -> int:
     table = model._meta.db_table
-    if is_distributed() and distribution_column(table):
-        return shards.query().rows.get(table, 0)
-    return int(statements.value(_ROWS, {"table": table}))
+    return cluster.shards().rows.get(table) or int(statements.value(_ROWS, {"table": table}))
 
 
 def query_rows(page: QuerySet[Any]) -> int | None:

@@ -19,7 +19,7 @@ from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_k
 from mirror import compiled
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.distribution import cluster
 from mirror.core.processes.exits import Death, recent
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.human_readable import byte_size, duration
@@ -255,7 +255,7 @@ class Inventory:
 def read(status: Status) -> Inventory:
     """Return the inventory of a node with this status. Errors: DatabaseError."""
     book_file = config.own_id(102)
-    book, spread, rows = statements.row(_BOOK, [book_file]), _shards(), estimates(list(_COUNTED))
+    book, spread, rows = statements.row(_BOOK, [book_file]), cluster.shards(), estimates(list(_COUNTED))
     release, size = statements.row(_DATABASE)
     return Inventory(
         network=config.value("network"),
@@ -305,17 +305,13 @@ def counts() -> dict[str, int]:
 def estimates(tables: list[str] | None = None) -> dict[str, int]:
     """Return PostgreSQL's estimates of rows by table, of these tables or of all."""
     rows = dict(statements.rows(_ROWS, {"tables": tables}))
-    spread = _shards().rows
+    spread = cluster.shards().rows
     return rows | {table: spread[table] for table in spread if tables is None or table in tables}
-
-
-def _shards() -> shards.Shards:
-    return shards.query() if is_distributed() else shards.Shards(0, ())
 
 
 def database_bytes() -> int:
     """Return the size of the database, with what its workers hold."""
-    return int(statements.value("select pg_database_size(current_database())")) + _shards().bytes
+    return int(statements.value("select pg_database_size(current_database())")) + cluster.shards().bytes
 
 
 def disk() -> Disk:

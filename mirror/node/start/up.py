@@ -31,7 +31,7 @@ from ledger.stream.source import stream_settings
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db.availability import failure
-from mirror.core.db.distribution import distributing
+from mirror.core.db.distribution import cluster
 from mirror.core.logs import Echo
 from mirror.core.metrics import files
 from mirror.core.processes import exits, operating_system, signals
@@ -292,7 +292,7 @@ def _wait_for_tables(echo: Echo) -> None:
     while missing:
         time.sleep(_TABLES_SECONDS)
         missing = tables.missing()
-    distributing.check_distributed()
+    cluster.check_distributed()
 
 
 def _answers() -> bool:

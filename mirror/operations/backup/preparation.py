@@ -9,7 +9,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import distributing
+from mirror.core.db.distribution import cluster
 from mirror.core.db.partitions import making
 from mirror.core.db.partitions.catalogue import (
     month_span,
@@ -173,7 +173,7 @@ def _arrange_as_here(manifest: Manifest) -> None:
             while months[-1][1] <= last:
                 months.append(month_span(months[-1][1]))
             making.create_months(partitioned, months)
-    distributing.distribute_if_configured()
+    cluster.distribute_if_configured()
 
 
 # NOTES

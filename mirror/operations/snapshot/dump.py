@@ -16,7 +16,7 @@ from psycopg.rows import dict_row
 
 from ledger.ingest import stored_network
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.logs import Echo
 from mirror.core.values import entity_id
 from mirror.models import LOADER_LOCK
@@ -77,7 +77,7 @@ def _chunks(
 def _queries(own: Session, tables: dict[str, list[str]]) -> list[Chunk]:
     """Return each table as one piece, since its pages are on other machines."""
     sizes = Counter[str]()
-    for part in shards.query().parts:
+    for part in cluster.shards().parts:
         # About half of it is indexes.
         sizes[part.table] += part.bytes // 2
     for table in tables.keys() - sizes.keys():

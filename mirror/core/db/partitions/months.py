@@ -11,7 +11,7 @@ from typing import NamedTuple
 import psycopg
 from django.db import OperationalError, connection
 
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose
 from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, partitionable_tables
 from mirror.core.db.statements import session
 
@@ -110,10 +110,8 @@ def _read() -> tuple[Month, ...]:
             # The statement of the request fails as well, and is retried on a new connection.
             return ()
         found = [_Row(*row) for row in rows]
-        if is_distributed():
-            # The coordinator can't tell which of them have rows on other machines.
-            found = [row._replace(has_rows=True) for row in found]
-        _state = _read_state(found)
+        # The coordinator can't tell which of them have rows on other machines.
+        _state = _read_state([row._replace(has_rows=choose(row.has_rows, distributed=True)) for row in found])
         return _state.months
 
 

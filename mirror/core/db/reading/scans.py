@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import psycopg
 
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
 from mirror.core.db.reading import budget
 from mirror.core.db.reading.by_month import by_month
 from mirror.core.db.reading.query import Bounds, Query, Statement
@@ -188,6 +188,7 @@ def forget_indexes() -> None:
 MAX_ROWS = 5000
 
 
+@distributable
 def selective_page(
     candidates: Statement, page: Statement, query: Query, *, index: str = "", where: Where = NOTHING
 ) -> list[Row] | None:
@@ -199,8 +200,6 @@ def selective_page(
     page, by `cross join lateral (... limit 1)` or an array: a join might read all rows. `index` names the
     index of the candidates if it may not be there, as it is built during use; without it none is known.
     """
-    if is_distributed():
-        return _id_page(selective_ids(candidates, index=index), page, query)
     is_built = f"""
         select coalesce(
             (select indisvalid from pg_index where indexrelid = to_regclass('{index}')), false) as is_built
@@ -241,8 +240,12 @@ def selective_ids(candidates: Statement, *, index: str = "") -> list[int] | None
     return None if len(rows) > MAX_ROWS else sorted({number for (number,) in rows})
 
 
-def _id_page(ids: list[int] | None, page: Statement, query: Query) -> list[Row] | None:
+@selective_page.distributed
+def _id_page(
+    candidates: Statement, page: Statement, query: Query, *, index: str = "", where: Where = NOTHING
+) -> list[Row] | None:
     """Return a page of tables that are whole on the coordinator."""
+    ids = selective_ids(candidates, index=index)
     if not ids:
         return None if ids is None else []
     statement = f"""
@@ -254,6 +257,7 @@ def _id_page(ids: list[int] | None, page: Statement, query: Query) -> list[Row] 
 # LOOSE INDEX SCANS: an index is skipped along from each value to the next.
 
 
+@distributable
 def distinct_values(
     table: str, column: str, bounds: Bounds, limit: int, *, where: Where = NOTHING
 ) -> list[int] | None:
@@ -262,13 +266,6 @@ def distinct_values(
     An index has to begin with the columns of `where`, which are equalities, and this column.
     """
     first = where + bounds.where(column)
-    if is_distributed():
-        # Each machine knows its own values only, so it tells them all.
-        rows = fetch(
-            f"select distinct {column} as value from {table} {first.sql} order by value limit {limit + 1:d}",
-            first.values,
-        )
-        return None if len(rows) > limit else [value for (value,) in rows if value is not None]
     following = first + Where((f"{column} > known.value",))
     rows = fetch(
         f"""
@@ -283,3 +280,15 @@ def distinct_values(
         (*first.values, *following.values),
     )
     return None if len(rows) > limit else [value for (value,) in rows]
+
+
+@distinct_values.distributed
+def _values_of_all_machines(
+    table: str, column: str, bounds: Bounds, limit: int, *, where: Where = NOTHING
+) -> list[int] | None:
+    first = where + bounds.where(column)
+    rows = fetch(
+        f"select distinct {column} as value from {table} {first.sql} order by value limit {limit + 1:d}",
+        first.values,
+    )
+    return None if len(rows) > limit else [value for (value,) in rows if value is not None]

@@ -5,8 +5,7 @@ Results are with their contract, Ethereum transactions with their payer, and blo
 
 from collections.abc import Sequence
 
-from contracts.queries import ethereum
-from contracts.queries.distributed import related_rows
+from contracts.queries import ethereum, related_rows
 from contracts.queries.result_rows import (
     SYNTHETIC_COLUMNS,
     Block,
@@ -19,16 +18,20 @@ from contracts.queries.searches import Search
 from mirror.core.db.reading.by_month import and_months
 from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.scans import usable_indexes
-from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
+from mirror.core.db.reading.sql import NOTHING, Row, Where, fetch, fetch_one
 
 _RESULT = result_columns("null::bytea")
 
 
 def results(
-    query: Query, senders: Senders, synthetic_query: Query | None, contract_id: int | None = None
+    query: Query,
+    senders: Senders,
+    synthetic_query: Query | None,
+    of_contract: Where = NOTHING,
+    contract_id: int | None = None,
 ) -> list[Result]:
     """Return a page of results by consensus timestamp, and synthetic results among them."""
-    results = _page(query, senders)
+    results = _page(query.filter(of_contract), senders)
     if synthetic_query is not None:
         results += _synthetic(synthetic_query, contract_id, results)
         results.sort(key=lambda result: result.consensus_timestamp, reverse=query.descending)
@@ -37,7 +40,7 @@ def results(
 
 
 def full_results(
-    query: Query, senders: Senders, times: Bounds, synthetic_query: Query | None, *, max_block_ns: int
+    query: Query, senders: Senders, synthetic_query: Query | None, times: Bounds, max_block_ns: int
 ) -> list[Result]:
     """Return the same of all contracts with their blocks and Ethereum transactions."""
     return _with_the_rest(results(query, senders, synthetic_query), times, max_block_ns)
