@@ -2,7 +2,7 @@ from django.urls import URLPattern, URLResolver, path, re_path
 from django.urls.resolvers import RoutePattern
 from django.views.generic import RedirectView
 
-from contracts.api import actions, contracts, hooks, logs, results, state
+from contracts.api import actions, contract_state, contracts, hooks, logs, results
 from ledger.api import (
     accounts,
     allowances,
@@ -52,7 +52,7 @@ ROUTES = Routes(
         route("contracts/results/logs", logs.Logs),
         route("contracts/{contractIdOrAddress}", contracts.ContractOfIdOrAddress),
         route("contracts/{contractIdOrAddress}/results", results.ResultsOfContract),
-        route("contracts/{contractIdOrAddress}/state", state.State),
+        route("contracts/{contractIdOrAddress}/state", contract_state.State),
         route("contracts/{contractIdOrAddress}/results/logs", logs.LogsOfContract),
         route("contracts/results/{transactionIdOrHash}", results.ResultOfTransaction),
         route("contracts/results/{transactionIdOrHash}/actions", actions.Actions),

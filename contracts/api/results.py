@@ -24,7 +24,7 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries.results import Selection
+from contracts.queries.results import ResultSelection
 from contracts.queries.searches import Search, by_time
 from ledger.api.names.accounts import only
 from ledger.api.names.contracts import OfContract, find_contract
@@ -145,12 +145,12 @@ _USAGE = "Invalid parameter usage: "
 
 
 # QUERY
-def selection_of(parameters: ResultsParameters, contract_id: int | None = None) -> Selection:
+def selection_of(parameters: ResultsParameters, contract_id: int | None = None) -> ResultSelection:
     """Return what the parameters select. Errors: NotFound for an unknown sender."""
     block = None
     if parameters.block_hash or parameters.block_number:
         block = (parameters.block_hash or parameters.block_number)[-1].value
-    return Selection(
+    return ResultSelection(
         Bounds.combine(parameters.timestamp),
         block,
         contract_id,

@@ -15,7 +15,7 @@ _COLUMNS = """
 """
 
 
-class Action(NamedTuple):
+class ActionRow(NamedTuple):
     """One call or creation inside a contract transaction; `number` is its index."""
 
     consensus_timestamp: int
@@ -37,7 +37,7 @@ class Action(NamedTuple):
 
 
 @distributable
-def actions(search: Search, query: Query) -> list[Action] | None:
+def actions(search: Search, query: Query) -> list[ActionRow] | None:
     """Return a page of a transaction's actions by index; None if there is no such transaction."""
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
     statement = f"""
@@ -55,11 +55,11 @@ def actions(search: Search, query: Query) -> list[Action] | None:
     rows = fetch(statement, (*search.values, *query.where.values))
     if not rows:
         return _of_synthetic(search)
-    return [action for row in rows if (action := Action._make(row)).number is not None]
+    return [action for row in rows if (action := ActionRow._make(row)).number is not None]
 
 
 @actions.distributed
-def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
+def _distributed_actions(search: Search, query: Query) -> list[ActionRow] | None:
     """Find the transaction first."""
     transaction = fetch_one(search.sql, search.values)
     if transaction is None:
@@ -72,9 +72,9 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
             {and_months(search.times, "consensus_timestamp")} {query.where.and_sql}
         order by index {query.direction} limit {query.limit:d}
     """
-    return [Action._make(row) for row in fetch(statement, (timestamp, payer, *query.where.values))]
+    return [ActionRow._make(row) for row in fetch(statement, (timestamp, payer, *query.where.values))]
 
 
-def _of_synthetic(search: Search) -> list[Action] | None:
+def _of_synthetic(search: Search) -> list[ActionRow] | None:
     """Return the actions of a synthetic result, which are none; None if there is no such result either."""
     return None if synthetic.find(search) is None else []

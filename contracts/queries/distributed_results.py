@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contracts.queries import ethereum, related_rows
 from contracts.queries.result_rows import (
     SYNTHETIC_COLUMNS,
-    Block,
     Result,
+    ResultBlock,
     Senders,
     result_columns,
     synthetic_index,
@@ -116,7 +116,7 @@ def _with_the_rest(results: Sequence[Result], times: Bounds, max_block_ns: int) 
 
 def _full(result: Result, block: Row | None, transaction: Row | None) -> Result:
     return result._replace(
-        block=None if block is None else Block(*block),
+        block=None if block is None else ResultBlock(*block),
         ethereum=None if transaction is None else ethereum.from_row(transaction),
     )
 

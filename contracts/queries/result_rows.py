@@ -11,7 +11,7 @@ from mirror.core.values.hapi import result_codes
 Senders = Sequence[int] | Bounds | None
 
 
-class Block(NamedTuple):
+class ResultBlock(NamedTuple):
     number: int
     hash: str
     gas_used: int | None
@@ -39,7 +39,7 @@ class Result(NamedTuple):
     transaction_index: int | None
     transaction_result: int
     payer_account_id: int
-    block: Block | None = None
+    block: ResultBlock | None = None
     ethereum: Ethereum | None = None
 
     @property

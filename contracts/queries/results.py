@@ -1,16 +1,16 @@
 """Contract results: pages of them; one by hash, by transaction id, or by contract and time."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from contracts.queries import distributed_results as distributed
 from contracts.queries import ethereum, synthetic
 from contracts.queries.result_rows import (
     RESULT_LENGTH,
     SYNTHETIC,
-    Block,
     Native,
     Result,
+    ResultBlock,
     Senders,
     result_columns,
 )
@@ -24,7 +24,7 @@ from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
 from mirror.core.db.distribution import choose, distributable
 from mirror.core.db.reading.by_month import and_months
-from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.query import Bounds, Query, Statement
 from mirror.core.db.reading.scans import FIRST_NANOS, distinct_values, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
 from mirror.core.values import entity_id, hexadecimal
@@ -32,7 +32,7 @@ from mirror.core.values.hapi import result_codes
 
 _RESULT = result_columns("e.evm_address")
 _BLOCK = "b.index, b.hash, b.gas_used"
-_ETHEREUM = RESULT_LENGTH + len(Block._fields)
+_ETHEREUM = RESULT_LENGTH + len(ResultBlock._fields)
 
 _DEFAULT_CHAIN_ID = 0x128
 _HOOKS_NUM = 365  # of the contract that all hooks are called at
@@ -41,7 +41,7 @@ _MAX_SENDERS = 100
 _RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
 
 
-class Selection(NamedTuple):
+class ResultSelection(NamedTuple):
     """The results of a list: times, block (its number, or how its hash begins), contract and senders."""
 
     timestamps: Bounds
@@ -55,7 +55,7 @@ Page = tuple[list[Result], int | None]
 """Results by time, and the time after which the next page continues if this one ended early."""
 
 
-def results(selection: Selection, query: Query) -> Page:
+def results(selection: ResultSelection, query: Query) -> Page:
     """Return a page of results, with synthetic ones; the query's conditions are on contract_result.
 
     Transactions with a wrong nonce never ran: they are left out.
@@ -73,7 +73,7 @@ def results(selection: Selection, query: Query) -> Page:
     return synthetic.with_blooms(rows), continue_at
 
 
-def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
+def full_results(selection: ResultSelection, query: Query) -> tuple[list[Result], Native, int | None]:
     """Return the same with their blocks and Ethereum transactions."""
     times = _times(selection)
     if times.empty:
@@ -125,7 +125,7 @@ def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, query: Quer
     return walk(read, times, query, ends=_time_range, first=FIRST_NANOS)
 
 
-def _times(selection: Selection) -> Bounds:
+def _times(selection: ResultSelection) -> Bounds:
     """Return the range that the timestamps and the block leave."""
     times, block = selection.timestamps, selection.block
     if block is None:
@@ -150,7 +150,7 @@ def _between(query: Query, times: Bounds) -> Query:
     return query.filter(_where_timestamp(times) + _RAN)
 
 
-def _by_contract(selection: Selection) -> Where:
+def _by_contract(selection: ResultSelection) -> Where:
     # The id 0 is that of results without a contract, which only the list of all results has.
     if not selection.contract_id:
         return Where()
@@ -162,7 +162,7 @@ def _where_timestamp(times: Bounds) -> Where:
     return where + Bounds(times.lower, times.upper, unequal=times.unequal).where("consensus_timestamp")
 
 
-def _synthetic_query(query: Query, selection: Selection, times: Bounds) -> Query | None:
+def _synthetic_query(query: Query, selection: ResultSelection, times: Bounds) -> Query | None:
     """Return the query of the synthetic results at these times; None if the list has none.
 
     Conditions on the nonce and the result do not count for them. A list of one sender has none.
@@ -174,7 +174,7 @@ def _synthetic_query(query: Query, selection: Selection, times: Bounds) -> Query
     return Query(where, query.descending, query.limit)
 
 
-def _senders(selection: Selection) -> Senders:
+def _senders(selection: ResultSelection) -> Senders:
     """Return the senders one by one where a range has few, of a contract or of all."""
     senders = selection.senders
     if senders is None:
@@ -250,16 +250,11 @@ _full_results.distributed(distributed.full_results)
 
 def _full(row: Row) -> Result:
     columns = row[RESULT_LENGTH:_ETHEREUM]
-    block = None if columns[0] is None else Block(*columns)
+    block = None if columns[0] is None else ResultBlock(*columns)
     return Result._make((*row[:RESULT_LENGTH], block, ethereum.from_row(row[_ETHEREUM:])))
 
 
-class _Part(NamedTuple):
-    sql: str
-    values: tuple[Any, ...]
-
-
-def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
+def _page(query: Query, senders: Senders, of_contract: Where) -> Statement:
     # Indexes: the primary key (consensus_timestamp); of one contract contract_result__id_timestamp
     # (contract_id, consensus_timestamp); of one sender contract_result__sender_timestamp (sender_id,
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
@@ -269,7 +264,7 @@ def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
         where = of_contract + query.where
         if senders is not None:
             where += senders.where("sender_id + 0")
-        return _Part(f"select * from contract_result {where.sql} {end}", where.values)
+        return Statement(f"select * from contract_result {where.sql} {end}", where.values)
     where, lead = Where(("sender_id = sender.id",)), ""
     if of_contract.conditions:
         # `any`, and an order that starts with both columns, as for `=` PostgreSQL may read all of a sender's.
@@ -285,13 +280,13 @@ def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
         ) of_sender
         {end}
     """
-    return _Part(sql, (list(senders), *where.values))
+    return Statement(sql, (list(senders), *where.values))
 
 
 _NAMED_COLUMNS = ", ".join(SYNTHETIC)
 
 
-def _merged(part: _Part, synthetic_query: Query | None, contract_id: int | None) -> _Part:
+def _merged(part: Statement, synthetic_query: Query | None, contract_id: int | None) -> Statement:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
     if synthetic_query is None:
         return part
@@ -303,7 +298,7 @@ def _merged(part: _Part, synthetic_query: Query | None, contract_id: int | None)
         ({synthetic.page(synthetic_query, contract_id)})
         order by consensus_timestamp {synthetic_query.direction} limit {synthetic_query.limit:d}
     """
-    return _Part(sql, (*part.values, *synthetic_query.where.values))
+    return Statement(sql, (*part.values, *synthetic_query.where.values))
 
 
 class Details(NamedTuple):

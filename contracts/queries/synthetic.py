@@ -7,7 +7,7 @@ names a contract, the result is for the token of the first log.
 from collections.abc import Sequence
 
 from contracts.queries import related_rows
-from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Block, Result, synthetic_index
+from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Result, ResultBlock, synthetic_index
 from contracts.queries.searches import Search
 from mirror.core import config
 from mirror.core.db.reading.by_month import and_months, time_bounds
@@ -99,4 +99,4 @@ def with_block(result: Result) -> Result:
     at, contract_id = result.consensus_timestamp, result.contract_id
     block = related_rows.blocks([at]).get(at)
     address = related_rows.evm_addresses([contract_id]).get(contract_id)
-    return result._replace(evm_address=address, block=None if block is None else Block(*block))
+    return result._replace(evm_address=address, block=None if block is None else ResultBlock(*block))

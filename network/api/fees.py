@@ -37,8 +37,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.json_types import Int64, Timestamp
 from network.api.exchange_rate import no_file, rates_within
-from network.fees.estimate import Estimate, Part
-from network.fees.high_volume import MAX_UTILIZATION, ONCE
+from network.fees.estimate import MAX_UTILIZATION, ONCE, Estimate, FeePart
 from network.fees.usage import UnknownType, named_ids
 from network.queries import simple_fees
 
@@ -147,7 +146,7 @@ def estimate_json(estimate: Estimate) -> EstimateJson:
     }
 
 
-def part_json(part: Part) -> EstimatedPartJson:
+def part_json(part: FeePart) -> EstimatedPartJson:
     extras: list[FeeExtraJson] = [
         {
             "charged": charge.charged,

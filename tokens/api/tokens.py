@@ -27,7 +27,7 @@ from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, KeyJson, Timestamp, page_type
 from mirror.core.values.keys import key_json
 from tokens.queries import tokens as queries
-from tokens.queries.tokens import ListedToken, Selection
+from tokens.queries.tokens import ListedToken, TokenSelection
 
 _MIN_NAME, _MAX_NAME = 3, 100  # bytes
 # Characters that mean something else in a pattern for ILIKE.
@@ -119,7 +119,7 @@ def tokens_of(parameters: TokenParameters, query: Query) -> tuple[list[ListedTok
             return [], None
     if not parameters.type:
         return [], None
-    selection = Selection(
+    selection = TokenSelection(
         tokens=parameters.token_id,
         type=parameters.type[0] if len(parameters.type) == 1 else None,
         names=parameters.name,

@@ -1,6 +1,6 @@
 """NFTs: serials that change hands in any transaction, or get new metadata.
 
-Mint, burn and wipe are in `supply.py`.
+Mint, burn and wipe are in `token.py`.
 """
 
 import json

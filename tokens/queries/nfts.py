@@ -16,7 +16,7 @@ from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, f
 _FEW_OWNERS = 100
 
 
-class Transaction(NamedTuple):
+class NftTransaction(NamedTuple):
     consensus_timestamp: int
     nonce: int
     payer_account_id: int
@@ -110,7 +110,7 @@ _COLUMNS = """
 _NFT = f"{_COLUMNS} from nft"
 
 
-def transactions(token_id: int, serial_number: int, query: Query) -> list[Transaction]:
+def transactions(token_id: int, serial_number: int, query: Query) -> list[NftTransaction]:
     """Return a page of a serial's history: the transactions that started a version or deleted the token."""
     # Indexes: the primary key of nft, nft_history__token_serial_lower_timestamp (token_id, serial_number,
     # lower(timestamp_range)) and the primary key of entity; then the primary key of transaction.
@@ -135,4 +135,4 @@ def transactions(token_id: int, serial_number: int, query: Query) -> list[Transa
     """
     since = query.where.values
     values = (*serial.values, *since) * 2 + (*entity.values, *since)
-    return [Transaction(*row) for row in fetch(statement, values)]
+    return [NftTransaction(*row) for row in fetch(statement, values)]

@@ -3,11 +3,11 @@
 from contracts.backfills import allowances, blooms, indexes, logs, weibars
 from ledger.backfills import blocks, loaded_ranges, rewards
 from mirror.core.db.schema.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, MonthlyPartitioning
-from tokens.backfills import nft_transfers
+from tokens.backfills import NFT_TRANSFERS
 
 _OF_ROWS = (
     allowances.SPENT_BY_CONTRACTS, blocks.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
-    loaded_ranges.RANGES, logs.DUPLICATES, nft_transfers.NFT_TRANSFERS,
+    loaded_ranges.RANGES, logs.DUPLICATES, NFT_TRANSFERS,
     logs.HASHES, logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
     MonthlyPartitioning(name="monthly_partitions"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from psycopg import errors
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.partitions import indexing
+from mirror.core.db.partitions import partitioning
 from mirror.core.db.partitions.catalogue import partitionable_tables
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.db.schema.backfill import Backfill, IndexBuild, KeyRange
@@ -164,8 +164,8 @@ def _build(build: IndexBuild) -> None:
     is_valid = statements.value(
         "select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index]
     )
-    if not is_valid and indexing.is_partitioned(build.statement):
-        indexing.build(build.statement)
+    if not is_valid and partitioning.has_partitions(build.statement):
+        partitioning.build_index(build.statement)
     elif not is_valid:
         # An interrupted attempt may have left it.
         statements.execute(f"drop index concurrently if exists {build.index}")

@@ -235,7 +235,7 @@ _TABLES = """
     where pg_table_is_visible(c.oid)"""
 
 
-class Part(NamedTuple):
+class DistributedTable(NamedTuple):
     """A distributed table, or a partition of one: estimated rows, bytes with indexes, whether it has rows."""
 
     table: str
@@ -250,7 +250,7 @@ class Shards:
     """What the workers say: of each part, and which of them, as `host:port`, do not answer."""
 
     workers: int
-    parts: tuple[Part, ...]
+    parts: tuple[DistributedTable, ...]
     silent: tuple[str, ...] = ()
 
     @cached_property
@@ -264,7 +264,7 @@ class Shards:
     def bytes(self) -> int:
         return sum(part.bytes for part in self.parts)
 
-    def part(self, name: str) -> Part | None:
+    def part(self, name: str) -> DistributedTable | None:
         """Return a table or a partition by its name; None if it is not distributed."""
         return next((part for part in self.parts if part.name == name), None)
 
@@ -289,6 +289,6 @@ def shards() -> Shards:
             parts[key] = known[0] + count, known[1] + size, known[2] or filled
     return Shards(
         len(answers),
-        tuple(Part(table, name, *numbers) for (table, name), numbers in parts.items()),
+        tuple(DistributedTable(table, name, *numbers) for (table, name), numbers in parts.items()),
         tuple(worker for worker, success, _ in answers if not success),
     )

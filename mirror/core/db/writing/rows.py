@@ -38,7 +38,7 @@ Recorded = tuple[int | None, dict[str, Any], bool]
 
 
 @dataclass(slots=True)
-class Part:
+class FilePart:
     """The rows and changes of a file between two barriers, and the barrier at their end."""
 
     rows: dict[type[models.Model], EncodedRows] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class Rows:
     def _new_changes(self, rule: MergeRule, earlier: dict[Any, Change] | None) -> Pending:
         return Pending(rule, earlier)
 
-    def add_part(self, part: Part) -> None:
+    def add_part(self, part: FilePart) -> None:
         """Add rows and changes of the file being read, which were recorded elsewhere."""
         for model, changes in part.changes.items():
             pending = self.changes_for(model)

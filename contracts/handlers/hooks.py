@@ -1,12 +1,14 @@
-"""Storage slots of hooks (HIP-1195): reads and writes, and the current values."""
+"""Hooks (HIP-1195): their creation and deletion, calls of them during a transfer, and their storage."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from contracts.models import HookStorage, HookStorageChange
+from contracts.models import Hook, HookStorage, HookStorageChange
 from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles, names_entity
+from ledger.stream.record.hook_calls import HookCall, calls_of
 from ledger.stream.record.item import RecordItem
+from mirror.core.values.hapi.transaction_types import NUMBERS
 from mirror.core.values.hashes import keccak256
 
 KEY_LENGTH = 32
@@ -104,3 +106,94 @@ def _slots(item: RecordItem, batch: Batch, update: Any) -> Iterator[tuple[bytes,
             yield keccak256(key + slot), entry.value
     else:
         batch.recoverable(item, "an update of hook storage is neither a slot nor a mapping's entries")
+
+
+_CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
+
+
+class HookCalls(dict[int, Iterator[HookCall]]):
+    """The next calls of each transfer in a file, by the transfer's consensus timestamp."""
+
+
+def add_storage(
+    item: RecordItem, batch: Batch, changes: Any, of_hooks: dict[tuple[int, int], StorageChanges]
+) -> None:
+    """Add the slots one call read and wrote to those of its hook: `of_hooks` is by owner and hook id."""
+    call = _next_call(item, batch)
+    hook = item.executed_hook or (_hook_of(call, batch) if call else None)
+    if hook is None:
+        batch.recoverable(item, "its transfer calls no hook that the storage can belong to")
+        return
+    storage = of_hooks.setdefault(hook, StorageChanges(item, batch, *hook))
+    for change in changes:
+        written = change.value_written.value if change.HasField("value_written") else None
+        storage.add(change.slot, change.value_read, written)
+
+
+def _hook_of(call: HookCall, batch: Batch) -> tuple[int, int] | None:
+    """Return owner and number of a called hook, None if the owner is unknown."""
+    owner = batch.lookup.account(call.owner)
+    return (owner, call.hook_id) if owner else None
+
+
+def _next_call(item: RecordItem, batch: Batch) -> HookCall | None:
+    transfer = item.parent
+    if transfer is None or transfer.transaction_type != _CRYPTO_TRANSFER:
+        return None
+    hook_calls = batch.state(HookCalls)
+    calls = hook_calls.get(transfer.consensus_timestamp)
+    if calls is None:
+        calls = hook_calls[transfer.consensus_timestamp] = calls_of(transfer.body.cryptoTransfer)
+    return next(calls, None)
+
+
+@handles("CRYPTOUPDATEACCOUNT", "CONTRACTUPDATEINSTANCE")
+def hooks_deleted(item: RecordItem, batch: Batch) -> None:
+    """Delete hooks of an account or contract. Source: body.hook_ids_to_delete. Rows: hook version."""
+    if not item.entity_id:
+        return
+    for hook_id in _body(item).hook_ids_to_delete:
+        batch.upsert(
+            Hook, since=item.consensus_timestamp, owner_id=item.entity_id, hook_id=hook_id, deleted=True
+        )
+
+
+@handles("CRYPTOCREATEACCOUNT", "CRYPTOUPDATEACCOUNT", "CONTRACTCREATEINSTANCE", "CONTRACTUPDATEINSTANCE")
+def hooks_created(item: RecordItem, batch: Batch) -> None:
+    """Create hooks of an account or contract. Source: body.hook_creation_details.
+
+    Rows: hook version; hook_storage_change insert and hook_storage upsert of the initial storage.
+    """
+    if not item.entity_id:
+        return
+    for details in _body(item).hook_creation_details:
+        _create(item, batch, details)
+
+
+def _body(item: RecordItem) -> Any:
+    """Return the body of the transaction's type."""
+    return getattr(item.body, item.body.WhichOneof("data"))
+
+
+def _create(item: RecordItem, batch: Batch, details: Any) -> None:
+    # BODY
+    if details.WhichOneof("hook") is None or not details.evm_hook.spec.HasField("contract_id"):
+        batch.recoverable(item, f"hook {details.hook_id} is created without the contract it runs")
+        return
+    timestamp = item.consensus_timestamp
+    contract = batch.lookup.contract(details.evm_hook.spec.contract_id)
+    # ROWS
+    batch.mention(contract)
+    batch.upsert(
+        Hook,
+        since=timestamp,
+        owner_id=item.entity_id,
+        hook_id=details.hook_id,
+        admin_key=details.admin_key.SerializeToString() if details.HasField("admin_key") else None,
+        contract_id=contract or None,
+        created_timestamp=timestamp,
+        deleted=False,
+        extension_point="ACCOUNT_ALLOWANCE_HOOK",
+        type="EVM",
+    )
+    add_updates(item, batch, item.entity_id, details.hook_id, details.evm_hook.storage_updates)

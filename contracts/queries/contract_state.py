@@ -8,7 +8,7 @@ from mirror.core.db.reading.scans import STEPS, scan_stepwise
 from mirror.core.db.reading.sql import Comparison, Where, compare, fetch
 
 
-class Slot(NamedTuple):
+class ContractSlot(NamedTuple):
     """One slot with its value, and the time of the last change."""
 
     slot: bytes
@@ -17,7 +17,7 @@ class Slot(NamedTuple):
     evm_address: bytes | None
 
 
-def slots(contract_id: int, query: Query) -> list[Slot]:
+def slots(contract_id: int, query: Query) -> list[ContractSlot]:
     """Return a page of a contract's slots by slot; slots are 32 bytes here."""
     # Indexes: the primary keys (contract_id, slot) and, once for all slots, (id).
     conditions = _where_contract(contract_id) + query.where
@@ -26,12 +26,12 @@ def slots(contract_id: int, query: Query) -> list[Slot]:
         from contract_state {conditions.sql}
         order by slot {query.direction} limit {query.limit:d}
     """
-    return [Slot._make(row) for row in fetch(statement, (contract_id, *conditions.values))]
+    return [ContractSlot._make(row) for row in fetch(statement, (contract_id, *conditions.values))]
 
 
 def slots_at(
     contract_id: int, timestamps: Sequence[Comparison], query: Query
-) -> tuple[list[Slot], bytes | None]:
+) -> tuple[list[ContractSlot], bytes | None]:
     """Return each slot as of its last change at these times; slots here have no leading zero bytes.
 
     Also return the slot after which to continue if time ran out before the page was full.
@@ -43,7 +43,7 @@ def slots_at(
     following = "<" if query.descending else ">"
     during = _where_contract(contract_id) + compare("consensus_timestamp", timestamps)
 
-    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
+    def read(after: bytes | None) -> tuple[list[ContractSlot], bytes | None]:
         conditions = _where_contract(contract_id) + query.where
         if after is not None:
             conditions += Where((f"slot {following} %s",), (after,))
@@ -73,7 +73,7 @@ def slots_at(
         """
         rows = fetch(statement, (*conditions.values, *conditions.values, *during.values, contract_id))
         more = bool(rows) and rows[-1][4] == STEPS
-        return [Slot(*row[:4]) for row in rows if row[2] is not None], rows[-1][0] if more else None
+        return [ContractSlot(*row[:4]) for row in rows if row[2] is not None], rows[-1][0] if more else None
 
     return scan_stepwise(read, query.limit)
 

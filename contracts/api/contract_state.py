@@ -11,8 +11,8 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from contracts.api import formats
-from contracts.queries import state as queries
-from contracts.queries.state import Slot
+from contracts.queries import contract_state as queries
+from contracts.queries.contract_state import ContractSlot
 from ledger.api.names.contracts import OfContract, find_contract
 from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
@@ -37,7 +37,7 @@ class StateParameters(classic.PageParameters):
 # QUERY
 def state_rows(
     contract_id: int, parameters: StateParameters, query: Query
-) -> tuple[list[Slot], bytes | None]:
+) -> tuple[list[ContractSlot], bytes | None]:
     """Return a page of slots, and the slot after which it continues if it came to no end."""
     if not parameters.timestamp:
         padded = [
@@ -61,7 +61,7 @@ class ContractSlotJson(TypedDict):
     value: Hex | None
 
 
-def slots_json(slots: Sequence[Slot], contract_id: int) -> list[ContractSlotJson]:
+def slots_json(slots: Sequence[ContractSlot], contract_id: int) -> list[ContractSlotJson]:
     """Return slots of one contract, which has one address in all of them."""
     address = formats.address(slots[0].evm_address, contract_id) if slots else None
     contract = entity_id.text(contract_id)
