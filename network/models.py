@@ -11,10 +11,7 @@ from mirror.core.db.writing.merge import MergeRule
 
 
 class AddressBook(models.Model):
-    """One version of an address book file, and the time it was valid.
-
-    Written by FILECREATE, FILEUPDATE and FILEAPPEND of the two files, once their content is complete.
-    """
+    """One version of the file 0.0.101 or 0.0.102. Written by the FILE... transaction that completes it."""
 
     # Computed from other tables, not from one transaction.
     compared = None
@@ -54,10 +51,7 @@ class AddressBookEntry(models.Model):
 
 
 class AddressBookServiceEndpoint(KeylessTable, models.Model):
-    """One address of a node in an address book.
-
-    Written with address_book; a missing IP address or domain name is an empty string.
-    """
+    """One address of a node; a missing IP address or domain name is empty. Written with address_book."""
 
     # Computed from other tables, not from one transaction.
     compared = None
@@ -97,10 +91,7 @@ class Ledger(models.Model):
 
 
 class Node(models.Model):
-    """One consensus node as it is now, as far as transactions stated it.
-
-    Written by NODECREATE, NODEUPDATE and NODEDELETE.
-    """
+    """One consensus node as it is now. Written by NODECREATE, NODEUPDATE and NODEDELETE."""
 
     merge = MergeRule(
         key=("node_id",),
@@ -148,10 +139,7 @@ class EndpointKind(models.IntegerChoices):
 
 
 class RegisteredNode(models.Model):
-    """One registered node as it is now.
-
-    Written by REGISTEREDNODECREATE, REGISTEREDNODEUPDATE and REGISTEREDNODEDELETE.
-    """
+    """One registered node (HIP-1137) as it is now. Written by the REGISTEREDNODE... transactions."""
 
     merge = MergeRule(
         key=("registered_node_id",),
@@ -184,6 +172,9 @@ RegisteredNodeHistory = history_of(
     by_start="registered_node_history__node_id_lower_timestamp",
     by_range=False,
 )
+
+
+# Stakes in tinybars, rates in tinybars per hbar.
 
 
 class NetworkStake(models.Model):

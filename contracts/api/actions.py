@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from contracts.api import formats
 from contracts.api.lookup import not_found, search_of
-from contracts.models.action import CALL_TYPES, OPERATIONS, RESULT_DATA_TYPES
+from contracts.models.result import CALL_TYPES, OPERATIONS, RESULT_DATA_TYPES
 from contracts.queries import actions as queries
 from contracts.queries.actions import ActionRow
 from mirror.core.rest.answers.views import Answer, ReadView

@@ -55,10 +55,7 @@ class LogsParameters(LogsOfContractParameters):
 
 
 def _check_closed(comparisons: Sequence[Comparison], *, because: str) -> None:
-    """Require one equality, or one lower and one upper bound no further apart than the configured maximum.
-
-    Errors: BadRequest that begins with `because`.
-    """
+    """Require one equality, or two bounds no further apart than configured. Errors: BadRequest."""
     problem = _problem_of(comparisons)
     if problem is not None:
         raise BadRequest(because + problem)
@@ -115,10 +112,7 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
 
 
 def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
-    """Return the values of each topic as they are stored, without leading zero bytes.
-
-    A word of zeros is stored as one zero byte in logs of nodes, and as none in synthetic ones.
-    """
+    """Return the values of each topic as stored: without leading zeros, a zero as one byte or none."""
     topics: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
     return [
         [topic for _, word in comparisons for topic in ((stripped(word),) if word else (b"", b"\0"))]

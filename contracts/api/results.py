@@ -55,10 +55,7 @@ class SenderParameter(classic.EntityId):
 
 
 class HbarParameter(classic.Boolean):
-    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar.
-
-    It has no operators: not even eq, which the check of all parameters lets pass.
-    """
+    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar. No operators."""
 
     def __init__(self) -> None:
         super().__init__(

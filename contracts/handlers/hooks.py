@@ -24,10 +24,7 @@ def hook_owner(item: RecordItem, batch: Batch) -> int:
 
 @handles("HOOKSTORE")
 def hook_store(item: RecordItem, batch: Batch) -> None:
-    """Set storage of a hook, for its owner. Source: body.hook_store.
-
-    Rows: hook_storage_change insert, hook_storage upsert.
-    """
+    """Set storage of a hook. Source: body.hook_store. Rows: hook_storage_change, hook_storage."""
     body = item.body.hook_store
     if item.entity_id:
         add_updates(item, batch, item.entity_id, body.hook_id.hook_id, body.storage_updates)
@@ -44,10 +41,7 @@ class StorageChanges:
         self._changes: dict[bytes, tuple[bytes, bytes | None]] = {}
 
     def add(self, key: bytes, read: bytes, written: bytes | None) -> None:
-        """Add one read and write of a slot; `written` is None for a slot that was only read.
-
-        A value loses its leading zeros, and an empty one frees the slot.
-        """
+        """Add one read and write of a slot; `written` is None for a read, and empty if it frees the slot."""
         key = key.rjust(KEY_LENGTH, b"\0")
         first_read, last_written = self._changes.get(key, (read, None))
         self._changes[key] = first_read, last_written if written is None else written.lstrip(b"\0")
@@ -77,10 +71,7 @@ class StorageChanges:
 
 
 def add_updates(item: RecordItem, batch: Batch, owner: int, hook_id: int, updates: Any) -> None:
-    """Store the slots and entries of mappings that a transaction sets.
-
-    Source: EvmHookStorageUpdate messages. They have no old value, so the new one counts as read too.
-    """
+    """Store the slots and entries that EvmHookStorageUpdate messages set; the new value counts as read."""
     slots: dict[bytes, bytes] = {}
     for update in updates:
         slots.update(_slots(item, batch, update))
@@ -109,6 +100,11 @@ def _slots(item: RecordItem, batch: Batch, update: Any) -> Iterator[tuple[bytes,
 
 
 _CRYPTO_TRANSFER = NUMBERS["CRYPTOTRANSFER"]
+
+
+# Each call that a transfer names is a child transaction to the hook system contract. Its state sidecar lists
+# the storage it used but not the hook, unless it is of a block. The network calls hooks in a fixed order, so
+# the n-th state change belongs to the n-th call.
 
 
 class HookCalls(dict[int, Iterator[HookCall]]):

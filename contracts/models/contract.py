@@ -52,10 +52,7 @@ class ContractState(models.Model):
 
 
 class ContractStateChange(models.Model):
-    """One read of a slot by a contract transaction, and write unless `value_written` is null.
-
-    Written from state sidecars.
-    """
+    """One read of a slot, and write unless `value_written` is null. Written from state sidecars."""
 
     pk = models.CompositePrimaryKey("consensus_timestamp", "contract_id", "slot")
     consensus_timestamp = fields.ConsensusTimestampField()

@@ -32,10 +32,7 @@ def slots(contract_id: int, query: Query) -> list[ContractSlot]:
 def slots_at(
     contract_id: int, timestamps: Sequence[Comparison], query: Query
 ) -> tuple[list[ContractSlot], bytes | None]:
-    """Return each slot as of its last change at these times; slots here have no leading zero bytes.
-
-    Also return the slot after which to continue if time ran out before the page was full.
-    """
+    """Return slots as of their last change at these times, and after which to continue if time ran out."""
     # Index: contract_state_change__id_slot_timestamp (contract_id, slot, consensus_timestamp). Per slot one
     # entry is read to find the next slot, and one to find the last change, as a slot may have any number of
     # changes. The recursion ends when the page is full, or after some slots: of those without a change at

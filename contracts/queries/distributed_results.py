@@ -5,7 +5,7 @@ Results are with their contract, Ethereum transactions with their payer, and blo
 
 from collections.abc import Sequence
 
-from contracts.queries import ethereum, related_rows
+from contracts.queries import ethereum, result_rows
 from contracts.queries.result_rows import (
     SYNTHETIC_COLUMNS,
     Result,
@@ -99,15 +99,15 @@ def _times_with_results(times: Sequence[int]) -> set[int]:
 
 
 def _with_addresses(results: Sequence[Result]) -> list[Result]:
-    addresses = related_rows.evm_addresses(result.contract_id for result in results)
+    addresses = result_rows.evm_addresses(result.contract_id for result in results)
     return [result._replace(evm_address=addresses.get(result.contract_id)) for result in results]
 
 
 def _with_the_rest(results: Sequence[Result], times: Bounds, max_block_ns: int) -> list[Result]:
     """Return results with their Ethereum transactions and blocks."""
     keys = [(result.consensus_timestamp, result.payer_account_id) for result in results]
-    transactions = related_rows.ethereum_transactions(keys, times)
-    blocks = related_rows.blocks([at for at, _ in keys], max_block_ns)
+    transactions = result_rows.ethereum_transactions(keys, times)
+    blocks = result_rows.blocks([at for at, _ in keys], max_block_ns)
     return [
         _full(result, blocks.get(result.consensus_timestamp), transactions.get(result.consensus_timestamp))
         for result in results
@@ -148,5 +148,5 @@ def result_of(search: Search) -> tuple[Result, list[int]] | None:
     if row is None:
         return None
     (result,) = _with_addresses([Result(*row)])
-    wrapped = related_rows.ethereum_transactions([(time, payer)], search.times, one=True)
-    return _full(result, related_rows.blocks([time]).get(time), wrapped.get(time)), contract_ids
+    wrapped = result_rows.ethereum_transactions([(time, payer)], search.times, one=True)
+    return _full(result, result_rows.blocks([time]).get(time), wrapped.get(time)), contract_ids

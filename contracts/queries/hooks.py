@@ -74,10 +74,7 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[
 def storage_at(
     owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Query
 ) -> tuple[list[HookSlot], bytes | None]:
-    """Return a page of the slots that were read or written within the times, with their last value then.
-
-    Also return the key after which to continue if time ran out before the page was full.
-    """
+    """Return slots with their last value within the times, and after which to continue if time ran out."""
     hook = _hook_condition(owner_id, hook_id)
     following = "<" if query.descending else ">"
     # Index: the primary key (owner_id, hook_id, key, consensus_timestamp), straight to the last change of

@@ -7,8 +7,8 @@ meet each one is counted, but not beyond a few hundred.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from contracts.models.log import TOPIC_PREFIX
-from contracts.queries import related_rows
+from contracts.models.result import TOPIC_PREFIX
+from contracts.queries import result_rows
 from ledger.queries.account_pages import min_max
 from mirror.core.db.distribution import distributable
 from mirror.core.db.reading.query import Bounds, PairBounds, Query, Statement, pair_page
@@ -113,8 +113,8 @@ def _distributed_logs(
         page.values,
     )
     logs = [ContractLog._make(row) for row in rows]
-    addresses = related_rows.evm_addresses(log.contract_id for log in logs)
-    blocks = related_rows.blocks([log.consensus_timestamp for log in logs], max_block_ns)
+    addresses = result_rows.evm_addresses(log.contract_id for log in logs)
+    blocks = result_rows.blocks([log.consensus_timestamp for log in logs], max_block_ns)
     complete = []
     for log in logs:
         number, digest, _ = blocks.get(log.consensus_timestamp, (None, None, None))
@@ -127,10 +127,7 @@ def _distributed_logs(
 
 
 class _Side(NamedTuple):
-    """A column that a list is narrowed by, with its alternatives; it may lead along an index by time.
-
-    Without a column it is the side of all logs, along the primary key (consensus_timestamp, index).
-    """
+    """A column with its alternatives, which may lead along an index by time; without a column, all logs."""
 
     column: str
     alternatives: Sequence[Any]

@@ -56,10 +56,7 @@ Page = tuple[list[Result], int | None]
 
 
 def results(selection: ResultSelection, query: Query) -> Page:
-    """Return a page of results, with synthetic ones; the query's conditions are on contract_result.
-
-    Transactions with a wrong nonce never ran: they are left out.
-    """
+    """Return a page of results that ran, with synthetic ones; the conditions are on contract_result."""
     times = _times(selection)
     if times.empty:
         return [], None
@@ -222,10 +219,7 @@ _results.distributed(distributed.results)
 def _full_results(
     query: Query, senders: Senders, synthetic_query: Query | None, times: Bounds, max_block_ns: int
 ) -> list[Result]:
-    """Return a page of results of `times` with their blocks and Ethereum transactions.
-
-    A block that ends more than `max_block_ns` nanoseconds after the page's last result is not shown.
-    """
+    """Return results of `times` with their transactions, and blocks that end until `max_block_ns` after."""
     part = _merged(_page(query, senders, Where()), synthetic_query, None)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
@@ -347,10 +341,7 @@ def _file_call_data(result: Result) -> bytes | None:
 
 @distributable
 def _find_result(search: Search) -> tuple[Result, list[int]] | None:
-    """Return the result of a contract transaction, and the ids of all that took part in it.
-
-    In one that failed its checks no contract took part: its result has the contract 0.
-    """
+    """Return a result and all that took part in it; the contract is 0 if the checks failed."""
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
     row = fetch_one(
@@ -405,10 +396,7 @@ def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int] | None = None
 def _state_changes_at(
     consensus_timestamp: int, contract_ids: Sequence[int], *, migrated: int = 0
 ) -> list[Row]:
-    """Return evm_address, contract_id, slot, value_read and value_written of a transaction's changes.
-
-    Changes by a migration of the state are left out, except those of the contract `migrated`.
-    """
+    """Return a transaction's state changes; of those by a migration only the contract `migrated`'s."""
     # Indexes: the primary keys (consensus_timestamp, contract_id, slot) and (id).
     return fetch(
         """

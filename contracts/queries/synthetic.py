@@ -6,7 +6,7 @@ names a contract, the result is for the token of the first log.
 
 from collections.abc import Sequence
 
-from contracts.queries import related_rows
+from contracts.queries import result_rows
 from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Result, ResultBlock, synthetic_index
 from contracts.queries.searches import Search
 from mirror.core import config
@@ -97,6 +97,6 @@ def find(search: Search, contract_id: int = 0) -> Result | None:
 def with_block(result: Result) -> Result:
     """Return a result with its block and the address of its contract."""
     at, contract_id = result.consensus_timestamp, result.contract_id
-    block = related_rows.blocks([at]).get(at)
-    address = related_rows.evm_addresses([contract_id]).get(contract_id)
+    block = result_rows.blocks([at]).get(at)
+    address = result_rows.evm_addresses([contract_id]).get(contract_id)
     return result._replace(evm_address=address, block=None if block is None else ResultBlock(*block))

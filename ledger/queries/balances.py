@@ -180,11 +180,7 @@ def full_page(
     return rows[0][-1], [BalanceAt(*row) for *row, _ in rows]
 
 
-@full_page.distributed
-def _no_full_page(
-    selection: Selection, comparisons: Sequence[Comparison], query: Query, *, tokens: int, now: int
-) -> tuple[int, list[BalanceAt]] | None:
-    return None
+full_page.distributed(lambda *_, **__: None)
 
 
 def balances_at(

@@ -23,8 +23,9 @@ _MAX_STREAMS = 4
 _MAX_BLOCKS = 1000
 
 
-def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
+def page(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return the first transactions of a side."""
+    window = Window(timestamps, query.direction)
     keys = set[Key]()
     # Conditions that need the times are checked for those of the streams, whose end a step knows.
     recheck, limit = (
@@ -38,6 +39,10 @@ def page(side: Side, window: Window, query: Query) -> list[FullTransaction]:
     if recheck is not side.recheck:
         first = _matching(side.recheck, first, window, query)
     return _rows(first[: query.limit], window.bounds, query)
+
+
+def edges(sides: Sequence[Side], window: Window, number: int) -> list[int | None]:
+    return [edge(side, window, number) for side in sides]
 
 
 def edge(side: Side, window: Window, number: int) -> int | None:
@@ -89,11 +94,10 @@ def _edge_by_blocks(window: Window, number: int) -> int | None:
     return None
 
 
-def intersect(left: Side, right: Side, window: Window, query: Query) -> list[FullTransaction]:
+def intersect(sides: Sequence[Side], window: Window, query: Query, number: int) -> list[FullTransaction]:
     """Return the first transactions of both sides within a window."""
-    times = [
-        concat(" union all ", [_all(stream, window) for stream in side.streams]) for side in (left, right)
-    ]
+    _, right = sides
+    times = [concat(" union all ", [_all(stream, window) for stream in side.streams]) for side in sides]
     intersected = concat(" intersect ", [Sql(f"({part.text})", part.values) for part in times])
     keys = [(timestamp, payer) for timestamp, payer in fetch(intersected.text, intersected.values)]
     return _rows(_matching(right.recheck, keys, window, query), window.bounds, query)

@@ -182,9 +182,7 @@ def _read_side(side: Side, timestamps: Bounds, query: Query) -> list[FullTransac
     return _page(side.keys(Window(timestamps, query.direction), query.limit), query, timestamps)
 
 
-@_read_side.distributed
-def _distributed_side(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
-    return distributed.page(side, Window(timestamps, query.direction), query)
+_read_side.distributed(distributed.page)
 
 
 class _Step(NamedTuple):
@@ -247,9 +245,7 @@ def _edges(sides: Sequence[Side], window: Window, number: int) -> list[int | Non
     return side_edges
 
 
-@_edges.distributed
-def _distributed_edges(sides: Sequence[Side], window: Window, number: int) -> list[int | None]:
-    return [distributed.edge(side, window, number) for side in sides]
+_edges.distributed(distributed.edges)
 
 
 @distributable
@@ -261,12 +257,7 @@ def _both(sides: Sequence[Side], window: Window, query: Query, number: int) -> l
     )
 
 
-@_both.distributed
-def _distributed_both(
-    sides: Sequence[Side], window: Window, query: Query, number: int
-) -> list[FullTransaction]:
-    left, right = sides
-    return distributed.intersect(left, right, window, query)
+_both.distributed(distributed.intersect)
 
 
 class _Search:

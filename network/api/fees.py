@@ -236,10 +236,7 @@ class Fees(SpringReadView):
 
 
 def parsed(serialized: bytes) -> tuple[Any, int, int]:
-    """Return the TransactionBody, the size and the number of signatures of a Transaction.
-
-    The size is that of the fields which are known, in their shortest form. Errors: BadRequest.
-    """
+    """Return body, size of the known fields and signatures of a Transaction. Errors: BadRequest."""
     try:
         transaction = _message(Transaction, serialized)
         if transaction.signedTransactionBytes:
@@ -255,10 +252,7 @@ def parsed(serialized: bytes) -> tuple[Any, int, int]:
 
 
 def _message(of: Any, serialized: bytes) -> Any:
-    """Return a message without unknown fields.
-
-    Errors: DecodeError, also for a field of another type than its own, at any depth.
-    """
+    """Return a message without unknown fields. Errors: DecodeError, also for a field of another type."""
     message, known = of.FromString(serialized), of.FromString(serialized)
     known.DiscardUnknownFields()
     if known.ByteSize() < message.ByteSize():

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from mirror.core.values.hapi.messages import FeeExtra, HederaFunctionality
 from network.fees.usage import KINDS, State, UnknownType, is_waived
 
-# HIGH VOLUME
+# HIGH VOLUME: the utilization of the network is in ten-thousandths, a multiplier in thousandths.
 
 #: The multiplier of a fee that stays as it is.
 ONCE = 1000
@@ -86,10 +86,7 @@ class FeePart(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The three parts of a fee.
-
-    `multiplier` is that for high volume, in thousandths; the parts contain it already.
-    """
+    """The three parts of a fee, which contain the `multiplier` for high volume (thousandths) already."""
 
     node: FeePart
     network_multiplier: int

@@ -101,10 +101,7 @@ def _required(message: Any, name: str) -> Any:
 
 
 def _counts(**fields: str) -> _Count:
-    """Return a function that counts extras by fields of a body, each named by one text.
-
-    A message is counted by its keys, a list, text or bytes by its length, a number as it is.
-    """
+    """Return a function that counts extras by fields of a body: keys, lengths, or numbers as they are."""
     extras = [(extra, names.split()) for extra, names in fields.items()]
     return lambda body, state: [(extra, sum(_count(body, name) for name in names)) for extra, names in extras]
 

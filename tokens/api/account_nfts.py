@@ -71,10 +71,7 @@ def _with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
 
 @_with_tokens.distributed
 def _distributed_with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
-    """Read the page first, then which of its tokens are deleted.
-
-    An outer join of a page with a distributed table would bring the whole table to the coordinator.
-    """
+    """Read the page first: an outer join would bring the whole other table to the coordinator."""
     order = f"order by token_id {direction}, serial_number {direction}"
     rows = fetch(f"select {_SERIAL.columns} from ({page}) n {order}", values)
     tokens = sorted({row[-1] for row in rows})

@@ -82,11 +82,7 @@ def _page_of_owners(
     return fetch(statement, (few, token_id, *where.values))
 
 
-@_page_of_owners.distributed
-def _no_page_of_owners(
-    of_token: Where, query: Query, owners: Sequence[Comparison], serials: Sequence[Comparison]
-) -> list[Row] | None:
-    return None
+_page_of_owners.distributed(lambda *_, **__: None)
 
 
 def nft(token_id: int, serial_number: int) -> Row | None:

@@ -80,10 +80,7 @@ def is_locked(lock: int) -> bool:
 def locked(
     lock: int, *, stopping: threading.Event | None = None, pause: float = _RETRY_SECONDS
 ) -> Iterator[bool]:
-    """Hold an advisory lock for the block; yield False if `stopping` is set before it is taken.
-
-    This tries repeatedly: a waiting statement would block an index that is built concurrently.
-    """
+    """Hold an advisory lock, tried repeatedly; yield False if `stopping` is set before it is taken."""
     stopping = stopping or threading.Event()
     while not value("select pg_try_advisory_lock(%s)", [lock]):
         if stopping.wait(pause):

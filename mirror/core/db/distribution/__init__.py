@@ -28,10 +28,7 @@ def choose(single: R, *, distributed: R) -> R:
 
 
 class distributable(Generic[P, R]):
-    """A function that reads by the form of a statement that suits the database.
-
-    It decorates the first form; its attribute `distributed` decorates the second one.
-    """
+    """A function with a second form for distributed tables, which its attribute `distributed` decorates."""
 
     def __init__(self, single: Callable[P, R]) -> None:
         self._single = self._distributed = single

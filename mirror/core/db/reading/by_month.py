@@ -41,10 +41,7 @@ def month_conditions(bounds: Bounds, column: str) -> Where:
 
 
 def by_month(read: Callable[[Bounds], Sequence[Found]], bounds: Bounds, query: Query) -> list[Found]:
-    """Return the first rows within bounds in the query's order.
-
-    `read` returns the first rows within bounds, up to the query's limit, in its order.
-    """
+    """Return the first rows within bounds; `read` does it for a part of them, up to the limit, in order."""
     rows: list[Found] = []
     for window in windows(bounds, descending=query.descending):
         rows += read(window)

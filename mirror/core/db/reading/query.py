@@ -186,10 +186,7 @@ def _at(value: int, column: str) -> Where:
 def pair_page(
     select: str, query: Query, bounds: PairBounds, columns: tuple[str, str], *, order_prefix: str = ""
 ) -> Statement:
-    """Return the page of `select ... from ...` within the bounds, ordered by the two columns.
-
-    `order_prefix` comes before their order, such as that of the first column of the index to be used.
-    """
+    """Return the page of `select ... from ...` within the bounds, by `order_prefix` and then both columns."""
     prefix = f"{order_prefix}, " if order_prefix else ""
     order = f"{prefix}{columns[0]} {query.direction}, {columns[1]} {query.direction}"
     page = f"order by {order} limit {query.limit:d}"

@@ -153,10 +153,7 @@ _missing: dict[str, float] = {}  # when it is looked for again
 
 
 def usable_indexes(indexes: Collection[str]) -> set[str]:
-    """Return those of these indexes that can be used. Asks the database until they are there.
-
-    Errors: psycopg.Error.
-    """
+    """Return the indexes that can be used, looked up until all are there. Errors: psycopg.Error."""
     now = time.monotonic()
     unknown = [index for index in indexes if index not in _usable and _missing.get(index, now) <= now]
     if unknown:
@@ -230,10 +227,7 @@ def selective_page(
 
 
 def selective_ids(candidates: Statement, *, index: str = "") -> list[int] | None:
-    """Return the ids of the candidates; None if they are not few.
-
-    A page of rows that are on several machines is read by these, without a lateral join.
-    """
+    """Return the ids of the candidates, for a page without a lateral join; None if they are not few."""
     if index and not usable_indexes([index]):
         return None
     rows = fetch(f"select id from ({candidates.sql} limit {MAX_ROWS + 1:d}) found", candidates.values)
@@ -261,10 +255,7 @@ def _id_page(
 def distinct_values(
     table: str, column: str, bounds: Bounds, limit: int, *, where: Where = NOTHING
 ) -> list[int] | None:
-    """Return the different values of a column in a range; None if there are more than `limit`.
-
-    An index has to begin with the columns of `where`, which are equalities, and this column.
-    """
+    """Return the different values of a column in a range, by an index of `where` and it; None if too many."""
     first = where + bounds.where(column)
     following = first + Where((f"{column} > known.value",))
     rows = fetch(

@@ -82,10 +82,7 @@ class _Segment:
             self.barrier(cursor)
 
     def _write_inline(self, cursor: CursorWrapper, pending: Mapping[Merge, Pending]) -> bool:
-        """Write a few changes without staging; return whether that was possible, and PostgreSQL took them.
-
-        In tables that are distributed, statements join staging tables only.
-        """
+        """Write a few changes without staging; return whether PostgreSQL took them."""
         if sum(map(len, pending.values())) > _MAX_INLINE or is_distributed():
             return False
         try:
