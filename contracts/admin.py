@@ -20,10 +20,10 @@ from contracts.models import (
 )
 from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
-from mirror.core.admin.filters import conditions
+from mirror.core.admin.lists import conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, add_related, join_on
-from mirror.core.admin.tables import Table, register_tables
+from mirror.core.admin.tables import register_tables, table
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
 
 
@@ -90,7 +90,7 @@ class EthereumTransactionAdmin(ReadOnlyAdmin):
 register_tables(
     "contracts",
     {
-        Contract: Table(
+        Contract: table(
             "id file_id",
             related=(
                 Related(ContractResult, join_on(contract_id="id"), "Results"),
@@ -101,22 +101,22 @@ register_tables(
             is_entity=True,
             api_path="contracts/{}",
         ),
-        ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
-        ContractAction: Table(
+        ContractLog: table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
+        ContractAction: table(
             "consensus_timestamp index call_depth caller recipient_contract recipient_account value gas_used"
         ),
-        ContractStateChange: Table("consensus_timestamp contract_id slot value_read value_written"),
-        ContractState: Table("contract_id slot value modified_timestamp"),
-        Hook: Table(
+        ContractStateChange: table("consensus_timestamp contract_id slot value_read value_written"),
+        ContractState: table("contract_id slot value modified_timestamp"),
+        Hook: table(
             "owner_id hook_id contract_id type extension_point created_timestamp deleted",
             related=(Related(HookStorage, join_on("owner_id", "hook_id"), "Storage"),),
         ),
-        HookStorage: Table(
+        HookStorage: table(
             "owner_id hook_id key value modified_timestamp deleted",
-            "Hook storage",
+            label="Hook storage",
             related=(Related(HookStorageChange, join_on("owner_id", "hook_id", "key"), "Changes"),),
         ),
-        HookStorageChange: Table("owner_id hook_id key consensus_timestamp value_read value_written"),
+        HookStorageChange: table("owner_id hook_id key consensus_timestamp value_read value_written"),
     },
 )
 

@@ -124,7 +124,7 @@ class Named(Kind):
     def __init__(self, kind: Kind, names: Mapping[int, str]) -> None:
         self._kind, self._names = kind, names
         self.example, self.counts_tokens = kind.example, kind.counts_tokens
-        self.text, self.key, self.json_value, self.href = kind.text, kind.key, kind.json_value, kind.href  # type: ignore[method-assign]
+        self.text, self.json_value, self.href = kind.text, kind.json_value, kind.href  # type: ignore[method-assign]
         self.token_ids = kind.token_ids  # type: ignore[method-assign]
 
     def of(self, row: Any) -> Kind:

@@ -64,8 +64,6 @@ class Entity(Kind):
         shard, realm, num = entity_id.decode(value)
         return f"{shard}.{realm}.{num}"
 
-    key = text
-
     def href(self, value: int) -> str | None:
         return page_url(self._page, self.text(value)) if value else None
 

@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 
 from ledger.models import CryptoTransfer, Transaction
-from mirror.core.admin import estimates, export
+from mirror.core.admin import export, lists
 from tests.build import START, Build
 from tests.mirror.core.admin.rows import MODELS, row
 
@@ -155,4 +155,4 @@ def test_totals_are_exact_on_one_page_and_estimates_on_several(build: Build, pag
     assert total() == "more than 50 rows"
     assert total(payer_account_id="0.0.1001").endswith(" rows")
     assert total(p="2") == ""
-    assert estimates.table_rows(CryptoTransfer) == 0
+    assert lists.table_rows(CryptoTransfer) == 0
