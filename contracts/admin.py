@@ -30,15 +30,9 @@ from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
 @admin.register(ContractResult)
 class ContractResultAdmin(ReadOnlyAdmin):
     list_display = (
-        "consensus_timestamp",
-        "contract_id",
-        "sender_id",
-        "transaction_result",
-        "amount",
-        "gas_used",
-        "gas_limit",
-        "error_message",
-    )
+        "consensus_timestamp", "contract_id", "sender_id", "transaction_result", "amount", "gas_used",
+        "gas_limit", "error_message",
+    )  # fmt: skip
     api_path = "contracts/results?timestamp={}"
     extra_search = "transaction or Ethereum hash (32 bytes in hex)"
     related = (
@@ -71,14 +65,8 @@ class ContractTransactionHashAdmin(ReadOnlyAdmin):
 @admin.register(EthereumTransaction)
 class EthereumTransactionAdmin(ReadOnlyAdmin):
     list_display = (
-        "consensus_timestamp",
-        "hash",
-        "type",
-        "to_address",
-        "nonce",
-        "gas_limit",
-        "payer_account_id",
-    )
+        "consensus_timestamp", "hash", "type", "to_address", "nonce", "gas_limit", "payer_account_id",
+    )  # fmt: skip
     related = (Related(ContractResult, join_on("consensus_timestamp"), "Contract result"),)
 
     def facts(self, row: EthereumTransaction) -> Iterator[tuple[str, str]]:

@@ -167,10 +167,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     # SEARCH
 
-    @property
-    def is_searchable(self) -> bool:
-        return bool(self.search_fields or self.extra_search)
-
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
         yield from self.other_conditions(text)

@@ -14,8 +14,10 @@ from ledger.models import CryptoTransfer, Entity, EntityHistory, RecordFile, Tra
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import key_text
 from mirror.core.admin.lists import LAST_PAGE
+from mirror.models import LoadedRange
 from tests.build import FEE_COLLECTOR, SECOND, START, Build
 from tests.mirror.core.admin.rows import MODELS, model_name, of_each_kind, row
+from tests.mirror.core.rest.answers.test_not_loaded import load
 from tests.mirror.node.health.test_status import PROBLEM, loader
 from tokens.models import Token, TokenAccount, TokenTransfer
 
@@ -276,3 +278,17 @@ def test_rows_of_the_same_time_are_all_listed(build: Build, pages: Client) -> No
 
     accounts = set(re.findall(r"/entity/(0\.0\.2\d\d\d)/", listed + more))
     assert len(accounts) == 100
+
+
+def test_the_admin_shows_it_and_its_ranges(pages: Client) -> None:
+    load(1, 2)
+    LoadedRange.objects.update(signed=False)
+
+    front = str(pages.get("/admin/").content, "utf-8")
+    listed = pages.get("/admin/mirror/loadedrange/")
+    opened = pages.get("/admin/mirror/loadedrange/1700000001.000000000/")
+
+    assert "Loaded: blocks 1 to 2; nothing is known" in front
+    assert "/admin/mirror/loadedrange/1700000001.000000000/" in str(listed.content, "utf-8")
+    assert (listed.status_code, opened.status_code) == (200, 200)
+    assert pages.get("/admin/mirror/droppedrows/").status_code == 200

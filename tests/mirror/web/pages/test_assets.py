@@ -26,3 +26,11 @@ def test_files_are_compressed_for_browsers_that_take_it_and_cached_by_them(
 @pytest.mark.parametrize("path", ["css/no.css", "../../settings.py", "x.html", "css", "css/%2e%2e/no.js"])
 def test_any_other_path_is_not_found(path: str) -> None:
     assert Client().get(f"/static/unfold/{path}").status_code == 404
+
+
+def test_a_compressed_picture_states_no_length() -> None:
+    answer = Client().get("/favicon.svg", headers={"accept-encoding": "gzip"})
+
+    assert gzip.decompress(answer.getvalue()).startswith(b"<svg")
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "content-length" not in answer.headers
