@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -127,6 +127,8 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
                 return _marked(
                     self._problem(request, 404, "Not found", str(error) or "There is no such page.")
                 )
+            except SuspiciousOperation as error:
+                return _marked(self._problem(request, 400, "Not understood", str(error)))
             except PermissionDenied:
                 return self._problem(request, 403, "Not allowed", "Your account may not see or do this.")
             except OperationalError as error:

@@ -182,6 +182,10 @@ def test_an_unknown_filter_is_refused(name: str, build: Build, pages: Client) ->
     assert (export.status_code, export.content.decode()) == (400, refused.replace("&#x27;", "'"))
 
 
+def test_a_parameter_of_djangos_forms_is_refused(pages: Client) -> None:
+    assert pages.get("/admin/ledger/transaction/", {"_to_field": "x"}).status_code == 400
+
+
 def test_a_column_that_only_goes_on_in_an_index_is_refused_alone(pages: Client) -> None:
     answer = pages.get("/admin/tokens/nft/", {"serial_number": "5"})
 
