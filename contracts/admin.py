@@ -56,12 +56,6 @@ class ContractResultAdmin(ReadOnlyAdmin):
             yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
 
 
-@admin.register(ContractTransactionHash)
-class ContractTransactionHashAdmin(ReadOnlyAdmin):
-    list_display = ("hash", "consensus_timestamp", "entity_id", "payer_account_id", "transaction_result")
-    search_fields = ("hash",)
-
-
 @admin.register(EthereumTransaction)
 class EthereumTransactionAdmin(ReadOnlyAdmin):
     list_display = (
@@ -88,6 +82,9 @@ register_tables(
             global_search_fields=("id",),
             is_entity=True,
             api_path="contracts/{}",
+        ),
+        ContractTransactionHash: table(
+            "hash consensus_timestamp entity_id payer_account_id transaction_result", search_fields=("hash",)
         ),
         ContractLog: table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
         ContractAction: table(

@@ -115,11 +115,6 @@ class StateFilter(ColumnFilter):
     finds_alone = False
 
 
-@admin.register(TokenAirdrop)
-class TokenAirdropAdmin(ReadOnlyAdmin):
-    extra_filters = {"state": StateFilter}
-
-
 register_tables(
     "tokens",
     {
@@ -134,6 +129,7 @@ register_tables(
         NftHistory: table("token_id serial_number timestamp_range account_id spender deleted"),
         TokenTransfer: table("consensus_timestamp token_id account_id amount payer_account_id is_approval"),
         NftAllowance: table(label="NFT allowances", singular="NFT allowance", history="Earlier grants"),
+        TokenAirdrop: table(extra_filters={"state": StateFilter}),
         TokenAllowance: table(history="Earlier grants"),
         TokenBalance: table(label="Token balances at snapshots", singular="Token balance"),
         TokenHistory: table("token_id timestamp_range name symbol type total_supply treasury_account_id"),

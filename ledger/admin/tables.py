@@ -13,6 +13,9 @@ register_tables(
             history="Earlier fee schedules",
             is_entity=True,
         ),
+        tables.EntityHistory: table(
+            "id timestamp_range type memo deleted key", search_fields=("id", "evm_address", "alias")
+        ),
         tables.EntityTransaction: table("entity_id consensus_timestamp type result payer_account_id"),
         tables.EntityStake: table(label="Entity stakes", history="Earlier periods", is_entity=True),
         tables.FileData: table(

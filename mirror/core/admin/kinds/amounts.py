@@ -7,7 +7,7 @@ from django.apps import apps
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from mirror.core.admin.kinds.base import Json, Kind, Lookup, link_html
+from mirror.core.admin.kinds.base import Json, Kind, link_html
 from mirror.core.admin.kinds.numbers import Entity, Hbar, Number, decimal
 
 Units = Mapping[int, tuple[int, str]]
@@ -123,10 +123,6 @@ class Named(Kind):
         return (
             format_html('<span title="{}">{}</span>', value, name) if name else self._kind.html(value, full)
         )
-
-    def lookup(self, text: str) -> Lookup:
-        numbers = [number for number, name in self._names.items() if name.lower() == text.lower()]
-        return {"exact": numbers[0]} if numbers else self._kind.lookup(text)
 
 
 class Length(Number):
