@@ -34,7 +34,7 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     """The tables that people look at most: `app.Model`."""
 
     def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
-        """Register models. Django refuses composite keys for its forms, which `ReadOnlyAdmin` has none of."""
+        """Register models. A page of `ReadOnlyAdmin` has no form, so its model may have a composite key."""
         if admin_class is None or not issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
             return
