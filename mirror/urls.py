@@ -20,7 +20,9 @@ from mirror.core.rest.routes import Routes, route, spring_unknown_route, unknown
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics
 from mirror.web.pages import answer, assets
-from mirror.web.pages.routes import routes as page_routes
+from mirror.web.pages.api import api
+from mirror.web.pages.documentation import documentation, search
+from mirror.web.pages.home import home
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
@@ -91,7 +93,20 @@ ROUTES = Routes(
 urlpatterns: list[URLPattern | URLResolver] = [
     ROUTES,
     *pages.routes(),
-    *page_routes(),
+    path("", home),
+    path("docs", RedirectView.as_view(url="/docs/", permanent=True)),
+    path("docs/", documentation),
+    path("docs/search", search),
+    path("docs/<slug:name>", documentation),
+    path("docs/architecture.svg", assets.file, {"path": "docs/architecture.svg"}),
+    # Links as they are written in the pages.
+    re_path(r"^docs/(?P<name>[\w-]+)(?:\.md|/)\Z", RedirectView.as_view(url="/docs/%(name)s")),
+    path("api/v1/docs", RedirectView.as_view(url="/api/v1/docs/", permanent=True)),
+    path("api/v1/docs/", api),
+    # Crawlers would follow the links of lists for ever.
+    path("robots.txt", assets.file, {"path": "static/mirror/robots.txt"}),
+    path("favicon.ico", assets.file, {"path": "static/mirror/icon.svg"}),
+    path("favicon.svg", assets.file, {"path": "static/mirror/icon.svg"}),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Imported with the first request for a page of it.
     URLResolver(RoutePattern("admin/"), "mirror.node.admin.urls", app_name="admin", namespace="admin"),

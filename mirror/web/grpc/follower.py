@@ -18,7 +18,7 @@ from ledger.queries import topics as queries
 from mirror.core import logs
 from mirror.core.db.notifications import CommitListener
 from mirror.core.db.reading import sql
-from mirror.web.grpc.deliveries import Delivery, delivery
+from mirror.web.grpc.messages import Delivery, delivery
 from mirror.web.grpc.reading import DatabaseUnavailable, ReadingThreads
 
 log = logs.logger("mirror.grpc")

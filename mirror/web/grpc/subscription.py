@@ -22,8 +22,8 @@ from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
 from mirror.core.metrics import grpc as metrics
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.web.grpc.deliveries import Delivery, delivery
 from mirror.web.grpc.follower import Follower
+from mirror.web.grpc.messages import Delivery, delivery
 from mirror.web.grpc.reading import DatabaseUnavailable
 from mirror.web.grpc.requests import CallError, TopicFilter
 

@@ -1,7 +1,7 @@
 import asyncio
 
-from mirror.web.grpc import pacing
-from mirror.web.grpc.pacing import Pacer
+from mirror.web.grpc import calls
+from mirror.web.grpc.calls import Pacer
 
 
 def test_an_iteration_sends_a_limited_number_of_messages_in_order() -> None:
@@ -27,4 +27,4 @@ def test_an_iteration_sends_a_limited_number_of_messages_in_order() -> None:
     assert [number for iteration in sent for number in iteration] == [
         number for number in range(90) if number != 40
     ]
-    assert max(map(len, sent)) == pacing._MAX_MESSAGES
+    assert max(map(len, sent)) == calls._MAX_MESSAGES
