@@ -22,7 +22,7 @@ JOBS = argument(
 class Command(NodeCommand):
     help = (
         "Write everything in the database into a folder, while the node answers and loads. It is all of one "
-        "moment. Repeated after an interruption the command goes on. `manage.py restore` brings it back."
+        "point in time, and written by pg_dump. `manage.py restore` brings it back."
     )
     when = "Use it before an upgrade, and as often as you would not like to load what came since again."
     examples = (
@@ -39,12 +39,12 @@ class Command(NodeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.operations.backup import dump, restore
+        from mirror.operations.backup import dump, load
 
         folder: Path = options["folder"]
         stopping = signals.stop_event()
         if options["check"]:
-            manifest = restore.check(folder, self.echo, stopping, jobs=options["jobs"])
+            manifest = load.check(folder, self.echo, stopping, jobs=options["jobs"])
             self.echo(f"The backup is intact: {described(manifest)}.")
             return
         check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")
