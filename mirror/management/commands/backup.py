@@ -7,7 +7,7 @@ from typing import Any
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand, argument, integer
+from mirror.management.command import Database, NodeCommand, argument, integer
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import Manifest
 
@@ -20,6 +20,8 @@ JOBS = argument(
 
 
 class Command(NodeCommand):
+    database = "existing"
+    outlasts_output = True
     help = (
         "Write everything in the database into a folder, while the node answers and loads. It is all of one "
         "point in time, and written by pg_dump. `manage.py restore` brings it back."
@@ -36,6 +38,9 @@ class Command(NodeCommand):
         ),
         JOBS,
     )
+
+    def database_for(self, options: dict[str, Any]) -> Database:
+        return "none" if options["check"] else self.database
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.

@@ -10,6 +10,9 @@ from mirror.operations.backup.manifest import Manifest
 
 
 class Command(NodeCommand):
+    database = "new"
+    writes = True
+    outlasts_output = True
     help = (
         "Bring a backup back into an empty database. It is that of a new data folder, or of DATABASE_URL. "
         "Restore only backups that you trust."

@@ -6,7 +6,7 @@ from typing import Any
 from mirror.core import config
 from mirror.core.processes import signals
 from mirror.core.values import entity_id
-from mirror.management.command import NodeCommand, UsageError, argument
+from mirror.management.command import Database, NodeCommand, UsageError, argument
 from mirror.management.commands.backup import JOBS, described
 from mirror.node.start.tables import check_current
 from mirror.operations.backup.manifest import SNAPSHOT
@@ -43,6 +43,13 @@ class Command(NodeCommand):
                  default=frozenset()),
         JOBS,
     )  # fmt: skip
+
+    def database_for(self, options: dict[str, Any]) -> Database:
+        databases: dict[str, Database] = {"save": "existing", "load": "new", "check": "none"}
+        return databases[options["action"]]
+
+    def writes_for(self, options: dict[str, Any]) -> bool:
+        return str(options["action"]) == "load"
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
