@@ -47,7 +47,6 @@ def test_it_works_without_a_loader(no_loader: None, build: Build) -> None:
             "Database",
             "Disk",
             "Versions",
-            "Compiled",
             "Web server",
         )
     ]
