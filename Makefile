@@ -19,7 +19,7 @@ IN_OWN_SESSION = $(BIN)/python -c 'import os, sys; os.setsid(); os.execv(sys.exe
 
 LOCK_OPTIONS = --quiet --universal --python-version 3.11 --generate-hashes --no-header --annotation-style line $(LOCK)
 
-.PHONY: up test coverage checklist lint install install-dev lock compile architecture block-node-api
+.PHONY: up test coverage checklist lint install install-dev lock architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -52,11 +52,6 @@ architecture: install-dev
 block-node-api: install-dev
 	cd ledger/stream/source/block_node && ../../../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. api.proto
 
-# Machine code of the modules that take the most time, by a C compiler: mirror/docs/install.md.
-compile: install
-	$(INSTALL) requirements-compile.txt
-	$(BIN)/python -m mirror.operations.compile
-
 lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -75,4 +70,3 @@ lock: install-dev
 	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --output-file requirements.txt
 	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --group dev --constraints requirements.txt \
 	  --output-file requirements-dev.txt
-	$(BIN)/uv pip compile $(LOCK_OPTIONS) --group compile --output-file requirements-compile.txt

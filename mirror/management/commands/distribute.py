@@ -14,6 +14,8 @@ from mirror.operations.upgrade import remaining
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Distribute the tables over the machines of Citus, those with rows too. DATABASE_URL names the "
         "coordinator, and SVC_MIRROR_DB_DISTRIBUTED=true says that it is one. It may be stopped: the next "

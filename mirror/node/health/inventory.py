@@ -16,7 +16,6 @@ from django.conf import settings
 
 from ledger import errata
 from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_kinds
-from mirror import compiled
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.distribution import cluster
@@ -174,7 +173,6 @@ class Inventory:
     replicas: Sequence[Replica] = ()
     errata: str = ""
     ledger_id: str = ""
-    compiled: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         return ((entry.heading, entry.text) for entry in self._entries(status) if entry.text)
@@ -211,7 +209,6 @@ class Inventory:
         yield Entry("", "", "deaths", [asdict(death) for death in self.deaths])
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         yield Entry("Versions", versions, "versions", dict(self.versions))
-        yield Entry("Compiled", self.compiled, "compiled", self.compiled or None)
 
     def _ready(self, status: Status) -> str:
         """Return whether health checks call the node ready."""
@@ -278,7 +275,6 @@ def read(status: Status) -> Inventory:
         replicas=replicas.read(),
         errata=errata.sentence(),
         ledger_id=ledger_id.sentence(),
-        compiled=compiled.sentence(),
     )
 
 

@@ -144,9 +144,8 @@ def _forget_replaced() -> None:
 def check_restored() -> None:
     if is_restoring():
         raise OperatorError(
-            "A backup is being restored into this database, and that is not finished: `manage.py restore` "
-            "goes on with it (`manage.py snapshot load` if it is a snapshot), and `manage.py restore --undo` "
-            "empties the database."
+            "A backup or a snapshot is being loaded into this database, or that was interrupted: wait, or "
+            "load it into an empty database, or a new data folder (SVC_MIRROR_DATA)."
         )
 
 
