@@ -44,11 +44,7 @@ def test_serials_take_the_place_of_the_number_that_stands_for_all(build: Build) 
 
     (state,) = upgrade("nft_transfers")
 
-    assert transfers() == [
-        [moved(9, OTHER), moved(1), moved(2)],
-        [moved(4, OTHER, None)],
-        [moved(2)],
-    ]
+    assert transfers() == [[moved(9, OTHER), moved(1), moved(2)], [moved(4, OTHER, None)], [moved(2)]]
     assert state.rows == 2
     assert upgrade("nft_transfers")[0].rows == 0
 

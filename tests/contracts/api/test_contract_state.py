@@ -126,21 +126,6 @@ def test_a_page_at_a_time_that_ends_a_range_has_no_link(api, rows, bound):
     assert answer.json()["links"]["next"] is None
 
 
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@NOW
-def test_pages_have_every_slot_once(api, order, query):
-    # Of slots with as many bytes the order is the same with and without leading zeros.
-    every = list(range(1, 8))
-    for slot in every:
-        state(slot, slot)
-        for second in range(3):
-            state_change(stripped(slot), at=AT + second * SECOND, value_written=stripped(slot))
-    for limit in (1, 2, 5):
-        url = f"{URL}?limit={limit}&order={order}&{query}"
-        found = [int(row["slot"], 16) for row in api.pages(url, "state")]
-        assert found == (every if order == "asc" else every[::-1])
-
-
 def test_the_link_goes_on_after_the_last_slot(api, rows):
     assert api.get(f"{URL}?limit=2").json()["links"]["next"] == f"{URL}?limit=2&slot=gt:{word(1)}"
     answer = api.get(f"{URL}?limit=2&order=desc&slot=gt:0")

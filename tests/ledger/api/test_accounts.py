@@ -135,10 +135,6 @@ def test_what_is_not_known_is_null(api, build):
     }
 
 
-def test_no_accounts_are_an_empty_list(api):
-    assert api.get(ACCOUNTS).json() == {"accounts": [], "links": {"next": None}}
-
-
 def test_a_20_byte_alias_is_the_evm_address_of_an_account_without_one(api, build):
     build.entity(1001, alias=ADDRESS)
     assert only(api)["evm_address"] == "0x" + ADDRESS.hex()

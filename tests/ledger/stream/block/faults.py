@@ -29,13 +29,7 @@ from mirror.core.values.hapi.messages import (
 from mirror.core.values.hashes import sha384
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from tests.ledger.proofs.threshold.test_threshold import published
-from tests.ledger.stream.block.blocks import (
-    NEWER,
-    BlockFile,
-    BlockStream,
-    happen_of_all_kinds,
-    of_items,
-)
+from tests.ledger.stream.block.blocks import NEWER, BlockFile, BlockStream, happen_of_all_kinds, of_items
 from tests.ledger.stream.block.ledgers import publication
 from tests.ledger.stream.block.state_proofs import proved_by_later
 from tests.ledger.stream.block.wrapped import NUMBER, contents, transactions, wrap
