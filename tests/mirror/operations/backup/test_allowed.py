@@ -12,7 +12,9 @@ import pytest_django
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
+from contracts.backfills import blooms
 from mirror.core.config.errors import OperatorError
+from mirror.models import Backfill
 from mirror.node.start import tables
 from mirror.operations.backup import load as loading
 from mirror.operations.backup.manifest import BACKUP, SNAPSHOT, DamagedBackup, Kind, content_digest
@@ -156,6 +158,8 @@ def test_snapshot_with_wrong_rows_leaves_the_accounts_of_the_node(database: None
 
 
 def test_statements_of_an_archive_are_not_run(database: None, tmp_path: Path) -> None:
+    # A snapshot without any row has no archive.
+    Backfill.objects.get_or_create(name=blooms.BLOOMS.name)
     save(tmp_path)
     contents = tmp_path / "dump" / "toc.dat"
     hostile = contents.read_bytes().replace(b"COPY public.", b"TABL public.")
