@@ -39,6 +39,7 @@ def test_command_that_writes_refuses_a_replica(of_replica: None) -> None:
 
 def test_loading_into_a_replica_is_refused_in_words(replicated: Replicated, tmp_path: Path) -> None:
     address = f"host={replicated.replica.paths.socket} user=mirror_node dbname=mirror_node"
+    (tmp_path / "2024-06-01T00_00_00.000000000Z.rcd").touch()
     done = manage("ingest", tmp_path, DATABASE_URL=address, SVC_MIRROR_DATA=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("This database is a replica, ")
