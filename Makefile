@@ -19,7 +19,7 @@ IN_OWN_SESSION = $(BIN)/python -c 'import os, sys; os.setsid(); os.execv(sys.exe
 
 LOCK_OPTIONS = --quiet --universal --python-version 3.11 --generate-hashes --no-header --annotation-style line $(LOCK)
 
-.PHONY: up test coverage checklist lint install install-dev lock telemetry compile architecture block-node-api
+.PHONY: up test coverage checklist lint install install-dev lock telemetry architecture block-node-api
 
 up: install
 	@trap 'kill $$pid' INT HUP TERM; \
@@ -56,11 +56,6 @@ block-node-api: install-dev
 telemetry:
 	$(INSTALL) requirements-telemetry.txt
 
-# Machine code of the modules that take the most time, by a C compiler: mirror/docs/install.md.
-compile: install
-	$(INSTALL) requirements-compile.txt
-	$(BIN)/python -m mirror.operations.compile
-
 lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -81,4 +76,3 @@ lock: install-dev
 	  --output-file requirements-telemetry.txt
 	$(BIN)/uv pip compile $(LOCK_OPTIONS) pyproject.toml --extra telemetry --group dev \
 	  --constraints requirements-telemetry.txt --output-file requirements-dev.txt
-	$(BIN)/uv pip compile $(LOCK_OPTIONS) --group compile --output-file requirements-compile.txt

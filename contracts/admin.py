@@ -20,25 +20,19 @@ from contracts.models import (
 )
 from ledger.admin.entities import HOLDERS, this_entity
 from ledger.models import CryptoAllowance, Entity, StakingRewardTransfer, Transaction
-from mirror.core.admin.filters import conditions
+from mirror.core.admin.lists import conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, add_related, join_on
-from mirror.core.admin.tables import Table, register_tables
+from mirror.core.admin.tables import register_tables, table
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR
 
 
 @admin.register(ContractResult)
 class ContractResultAdmin(ReadOnlyAdmin):
     list_display = (
-        "consensus_timestamp",
-        "contract_id",
-        "sender_id",
-        "transaction_result",
-        "amount",
-        "gas_used",
-        "gas_limit",
-        "error_message",
-    )
+        "consensus_timestamp", "contract_id", "sender_id", "transaction_result", "amount", "gas_used",
+        "gas_limit", "error_message",
+    )  # fmt: skip
     api_path = "contracts/results?timestamp={}"
     extra_search = "transaction or Ethereum hash (32 bytes in hex)"
     related = (
@@ -62,23 +56,11 @@ class ContractResultAdmin(ReadOnlyAdmin):
             yield Q(consensus_timestamp__in=list(rows.values_list("consensus_timestamp", flat=True)[:25]))
 
 
-@admin.register(ContractTransactionHash)
-class ContractTransactionHashAdmin(ReadOnlyAdmin):
-    list_display = ("hash", "consensus_timestamp", "entity_id", "payer_account_id", "transaction_result")
-    search_fields = ("hash",)
-
-
 @admin.register(EthereumTransaction)
 class EthereumTransactionAdmin(ReadOnlyAdmin):
     list_display = (
-        "consensus_timestamp",
-        "hash",
-        "type",
-        "to_address",
-        "nonce",
-        "gas_limit",
-        "payer_account_id",
-    )
+        "consensus_timestamp", "hash", "type", "to_address", "nonce", "gas_limit", "payer_account_id",
+    )  # fmt: skip
     related = (Related(ContractResult, join_on("consensus_timestamp"), "Contract result"),)
 
     def facts(self, row: EthereumTransaction) -> Iterator[tuple[str, str]]:
@@ -90,7 +72,7 @@ class EthereumTransactionAdmin(ReadOnlyAdmin):
 register_tables(
     "contracts",
     {
-        Contract: Table(
+        Contract: table(
             "id file_id",
             related=(
                 Related(ContractResult, join_on(contract_id="id"), "Results"),
@@ -101,22 +83,25 @@ register_tables(
             is_entity=True,
             api_path="contracts/{}",
         ),
-        ContractLog: Table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
-        ContractAction: Table(
+        ContractTransactionHash: table(
+            "hash consensus_timestamp entity_id payer_account_id transaction_result", search_fields=("hash",)
+        ),
+        ContractLog: table("consensus_timestamp index contract_id topic0 topic1 topic2 topic3 data"),
+        ContractAction: table(
             "consensus_timestamp index call_depth caller recipient_contract recipient_account value gas_used"
         ),
-        ContractStateChange: Table("consensus_timestamp contract_id slot value_read value_written"),
-        ContractState: Table("contract_id slot value modified_timestamp"),
-        Hook: Table(
+        ContractStateChange: table("consensus_timestamp contract_id slot value_read value_written"),
+        ContractState: table("contract_id slot value modified_timestamp"),
+        Hook: table(
             "owner_id hook_id contract_id type extension_point created_timestamp deleted",
             related=(Related(HookStorage, join_on("owner_id", "hook_id"), "Storage"),),
         ),
-        HookStorage: Table(
+        HookStorage: table(
             "owner_id hook_id key value modified_timestamp deleted",
-            "Hook storage",
+            label="Hook storage",
             related=(Related(HookStorageChange, join_on("owner_id", "hook_id", "key"), "Changes"),),
         ),
-        HookStorageChange: Table("owner_id hook_id key consensus_timestamp value_read value_written"),
+        HookStorageChange: table("owner_id hook_id key consensus_timestamp value_read value_written"),
     },
 )
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-compile.txt")
+LOCKS = ("requirements.txt", "requirements-dev.txt")
 
 Record = Mapping[str, Any]
 

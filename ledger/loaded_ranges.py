@@ -17,7 +17,6 @@ from django.db import DatabaseError
 
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.reading import pools
 from mirror.core.values.timestamp import iso_text
 
 # How long a process relies on what it has read.
@@ -179,7 +178,7 @@ def _refresh() -> Loaded:
         if cached.until > now:
             return cached.loaded
         try:
-            found = _loaded(pools.rows(_READ)[0])
+            found = _loaded(statements.shared_rows(_READ)[0])
         except (psycopg.Error, DatabaseError):
             # The request's own statements fail as well, and report it.
             found = cached.loaded

@@ -113,7 +113,6 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "mirror.urls"
 WSGI_APPLICATION = "mirror.wsgi.application"
-APPEND_SLASH = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"

@@ -3,7 +3,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.urls.resolvers import RoutePattern
 from django.views.generic import RedirectView
 
-from contracts.api import actions, contracts, hooks, logs, results, state
+from contracts.api import actions, contract_state, contracts, hooks, logs, results
 from ledger import loaded_ranges
 from ledger.api import (
     accounts,
@@ -23,7 +23,9 @@ from mirror.core.rest.routes import resolvers, route, spring_unknown_route, unkn
 from mirror.core.rest.schema import pages
 from mirror.web.monitoring import health, metrics
 from mirror.web.pages import answer, assets
-from mirror.web.pages.routes import routes as page_routes
+from mirror.web.pages.api import api
+from mirror.web.pages.documentation import documentation, search
+from mirror.web.pages.home import home
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
 from tokens.api import account_nfts, airdrops, nfts, relationships, tokens
 from tokens.api import allowances as token_allowances
@@ -56,7 +58,7 @@ ROUTES = [
     route("contracts/results/logs", logs.Logs),
     route("contracts/{contractIdOrAddress}", contracts.ContractOfIdOrAddress),
     route("contracts/{contractIdOrAddress}/results", results.ResultsOfContract),
-    route("contracts/{contractIdOrAddress}/state", state.State),
+    route("contracts/{contractIdOrAddress}/state", contract_state.State),
     route("contracts/{contractIdOrAddress}/results/logs", logs.LogsOfContract),
     route("contracts/results/{transactionIdOrHash}", results.ResultOfTransaction),
     route("contracts/results/{transactionIdOrHash}/actions", actions.Actions),
@@ -97,7 +99,20 @@ VIEWS = views(ROUTES)
 urlpatterns: list[URLPattern | URLResolver] = [
     *resolvers(ROUTES),
     *pages.routes(),
-    *page_routes(),
+    path("", home),
+    path("docs", RedirectView.as_view(url="/docs/", permanent=True)),
+    path("docs/", documentation),
+    path("docs/search", search),
+    path("docs/<slug:name>", documentation),
+    path("docs/architecture.svg", assets.file, {"path": "docs/architecture.svg"}),
+    # Links as they are written in the pages.
+    re_path(r"^docs/(?P<name>[\w-]+)(?:\.md|/)\Z", RedirectView.as_view(url="/docs/%(name)s")),
+    path("api/v1/docs", RedirectView.as_view(url="/api/v1/docs/", permanent=True)),
+    path("api/v1/docs/", api),
+    # Crawlers would follow the links of lists for ever.
+    path("robots.txt", assets.file, {"path": "static/mirror/robots.txt"}),
+    path("favicon.ico", assets.file, {"path": "static/mirror/icon.svg"}),
+    path("favicon.svg", assets.file, {"path": "static/mirror/icon.svg"}),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     # Imported with the first request for a page of it.
     URLResolver(RoutePattern("admin/"), "mirror.node.admin.urls", app_name="admin", namespace="admin"),

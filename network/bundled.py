@@ -24,10 +24,7 @@ BUNDLED[:] = sorted(FOLDER.glob("*.bin"))
 
 
 def address_book() -> bytes | None:
-    """Return the configured network's book at importer.startDate, or its first one; None if none is bundled.
-
-    The demo network that `up` makes has a book of its own. Errors: OperatorError.
-    """
+    """Return the network's bundled book at importer.startDate, or its first one. Errors: OperatorError."""
     path = config.value("importer.initialAddressBook")
     if path:
         return _initial(path)
@@ -57,20 +54,14 @@ def _initial(path: str) -> bytes:
 
 
 def public_demo_address_book() -> bytes | None:
-    """Return the book of the streams published for demonstrations, which the first test network signed.
-
-    None if the configured network is another.
-    """
+    """Return the book of the streams published for demonstrations; None for another network."""
     if config.value("network") != DEMO:
         return None
     return (FOLDER / f"{DEMO}.bin").read_bytes()
 
 
 def demo_address_book(files: Iterable[StreamFile]) -> bytes | None:
-    """Return the first book of a demo network's files: that of `manage.py demo` or of the published streams.
-
-    The first signatures decide. None if the configured network is another.
-    """
+    """Return a demo network's first book: the simulated one if the first file is signed by it."""
     public = public_demo_address_book()
     first = next((file for file in files if file.published), None)
     if public and first:

@@ -13,7 +13,7 @@ from django.db import connection
 from psycopg import sql
 
 from mirror.core.config.database import parse_url
-from mirror.core.db.distribution import cluster, distributing
+from mirror.core.db.distribution import cluster
 
 VARIABLE = "MIRROR_CITUS_URL"
 URL = os.environ.get(VARIABLE, "")
@@ -82,7 +82,7 @@ def drop(name: str) -> None:
 def distribute_own() -> None:
     """Distribute the test database that Django has made on the coordinator."""
     join(connection.settings_dict["NAME"])
-    distributing.distribute_if_configured()
+    cluster.distribute_if_configured()
 
 
 def leave(name: str) -> None:

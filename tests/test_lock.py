@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 UV = Path(sys.executable).with_name("uv")
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-telemetry.txt", "requirements-compile.txt")
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-telemetry.txt")
 PYTHONS = ("3.11.2", "3.12", "3.13", "3.14")
 PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin")
 
@@ -34,7 +34,6 @@ def test_locks_are_made_from_the_lists_of_the_project():
         ("requirements.txt", project["project"]["dependencies"]),
         ("requirements-dev.txt", project["project"]["dependencies"] + groups["dev"]),
         ("requirements-telemetry.txt", project["project"]["optional-dependencies"]["telemetry"]),
-        ("requirements-compile.txt", groups["compile"]),
     ):
         wanted = dict(re.sub(r"\[.*?\]|;.*", "", each).split("==") for each in listed)
         assert {name: pins(lock).get(name) for name in wanted} == wanted, f"run `make lock` for {lock}"

@@ -4,7 +4,7 @@ import threading
 
 from django.db import connection
 
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.upgrade import remaining, runner
 from mirror.upgrade.remaining import Remaining
 

@@ -16,10 +16,10 @@ from ledger.models import (
     StakingRewardTransfer,
     Transaction,
 )
-from mirror.core.admin.filters import ColumnFilter, conditions
+from mirror.core.admin.lists import ColumnFilter, conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, Where, add_related, join_on
-from mirror.core.admin.tables import Table, register_tables
+from mirror.core.admin.tables import register_tables, table
 from tokens.models import (
     AssessedCustomFee,
     Nft,
@@ -115,28 +115,24 @@ class StateFilter(ColumnFilter):
     finds_alone = False
 
 
-@admin.register(TokenAirdrop)
-class TokenAirdropAdmin(ReadOnlyAdmin):
-    extra_filters = {"state": StateFilter}
-
-
 register_tables(
     "tokens",
     {
-        TokenAccount: Table(
+        TokenAccount: table(
             "account_id token_id balance associated automatic_association created_timestamp",
-            "Token holdings",
-            "Token holding",
+            label="Token holdings",
+            singular="Token holding",
             history="Earlier versions",
             extra_filters={"associated": StateFilter},
         ),
-        TokenAccountHistory: Table("account_id token_id timestamp_range balance associated"),
-        NftHistory: Table("token_id serial_number timestamp_range account_id spender deleted"),
-        TokenTransfer: Table("consensus_timestamp token_id account_id amount payer_account_id is_approval"),
-        NftAllowance: Table(label="NFT allowances", singular="NFT allowance", history="Earlier grants"),
-        TokenAllowance: Table(history="Earlier grants"),
-        TokenBalance: Table(label="Token balances at snapshots", singular="Token balance"),
-        TokenHistory: Table("token_id timestamp_range name symbol type total_supply treasury_account_id"),
+        TokenAccountHistory: table("account_id token_id timestamp_range balance associated"),
+        NftHistory: table("token_id serial_number timestamp_range account_id spender deleted"),
+        TokenTransfer: table("consensus_timestamp token_id account_id amount payer_account_id is_approval"),
+        NftAllowance: table(label="NFT allowances", singular="NFT allowance", history="Earlier grants"),
+        TokenAirdrop: table(extra_filters={"state": StateFilter}),
+        TokenAllowance: table(history="Earlier grants"),
+        TokenBalance: table(label="Token balances at snapshots", singular="Token balance"),
+        TokenHistory: table("token_id timestamp_range name symbol type total_supply treasury_account_id"),
     },
 )
 

@@ -10,9 +10,9 @@ from rest_framework.response import Response
 
 from contracts.api import formats
 from contracts.api.lookup import not_found, search_of
-from contracts.models.action import CALL_TYPES, OPERATIONS, RESULT_DATA_TYPES
+from contracts.models.result import CALL_TYPES, OPERATIONS, RESULT_DATA_TYPES
 from contracts.queries import actions as queries
-from contracts.queries.actions import Action
+from contracts.queries.actions import ActionRow
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE
@@ -53,7 +53,7 @@ class ActionJson(_From):
     value: Int64 | None
 
 
-def action_json(action: Action) -> Answer:
+def action_json(action: ActionRow) -> Answer:
     """Return an action as JSON, without the members whose number has no name."""
     is_account = action.recipient_account is not None
     recipient = action.recipient_account if is_account else action.recipient_contract

@@ -21,8 +21,8 @@ from ledger.api.contract_names import (
 from ledger.queries import files
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.versions_at import VersionRange
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView

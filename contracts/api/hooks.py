@@ -15,11 +15,10 @@ from rest_framework.response import Response
 
 from contracts.api import formats
 from contracts.queries import hooks as queries
-from contracts.queries.hooks import Keys, Slot
+from contracts.queries.hooks import HookSlot, Keys
 from ledger.api.account_names import SpringOfAccount, spring_account_id
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import AccountName
@@ -74,7 +73,7 @@ class HookStorageParameters(spring.ParameterSet):
 # QUERY
 def slots(
     parameters: HookStorageParameters, query: Query, owner_id: int, hook_id: int
-) -> tuple[list[Slot], bytes | None]:
+) -> tuple[list[HookSlot], bytes | None]:
     """Return a page of slots, and the key after which it continues if it came to no end."""
     found = Bounds.combine(parameters.key)
     if not parameters.timestamp:
@@ -146,7 +145,7 @@ HOOK = Record(
 )
 
 
-def slot_json(slot: Slot) -> HookSlotJson:
+def slot_json(slot: HookSlot) -> HookSlotJson:
     return {
         "key": formats.word(slot.key),
         "value": None if slot.value is None else formats.word(slot.value),

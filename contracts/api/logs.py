@@ -12,13 +12,11 @@ from rest_framework.response import Response
 from contracts.api import formats
 from contracts.api.result_json import LogJson, log_json
 from contracts.queries import logs as queries
-from contracts.queries.logs import Log, Selection
+from contracts.queries.logs import ContractLog, LogSelection
 from ledger.api.contract_names import OfContract, find_contract
 from ledger.queries.timestamp_ranges import bound, nanoseconds
+from mirror.core.db.reading.query import NO_PAIRS, Bounds, PairBounds, Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.paging.pairs import classic_pair
@@ -57,10 +55,7 @@ class LogsParameters(LogsOfContractParameters):
 
 
 def _check_closed(comparisons: Sequence[Comparison], *, because: str) -> None:
-    """Require one equality, or one lower and one upper bound no further apart than the configured maximum.
-
-    Errors: BadRequest that begins with `because`.
-    """
+    """Require one equality, or two bounds no further apart than configured. Errors: BadRequest."""
     problem = _problem_of(comparisons)
     if problem is not None:
         raise BadRequest(because + problem)
@@ -117,10 +112,7 @@ def _merged(timestamps: list[Comparison]) -> list[Comparison]:
 
 
 def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
-    """Return the values of each topic as they are stored, without leading zero bytes.
-
-    A word of zeros is stored as one zero byte in logs of nodes, and as none in synthetic ones.
-    """
+    """Return the values of each topic as stored: without leading zeros, a zero as one byte or none."""
     topics: list[list[Comparison]] = [getattr(parameters, name) for name in _TOPICS]
     return [
         [topic for _, word in comparisons for topic in ((stripped(word),) if word else (b"", b"\0"))]
@@ -131,12 +123,12 @@ def topics_of(parameters: LogsOfContractParameters) -> list[list[bytes]]:
 # QUERY
 def log_rows(
     parameters: LogsOfContractParameters, bounds: PairBounds, query: Query, contract_id: int | None = None
-) -> tuple[list[Log], int | None]:
+) -> tuple[list[ContractLog], int | None]:
     """Return a page of logs, and the time after which it continues if it came to no end."""
     return queries.logs(
         bounds,
         query,
-        Selection(contract_id, topics_of(parameters)),
+        LogSelection(contract_id, topics_of(parameters)),
         max_block_ns=nanoseconds("rest.query.maxRecordFileCloseInterval"),
     )
 
@@ -151,7 +143,7 @@ class FullLogJson(LogJson):
     transaction_index: Int32 | None
 
 
-def full_log_json(log: Log) -> Answer:
+def full_log_json(log: ContractLog) -> Answer:
     answer = log_json((log.evm_address, log.bloom, log.contract_id, log.data, log.number, *log.topics))
     answer["block_hash"] = f"0x{log.block_hash or ''}"
     answer["block_number"] = log.block_number
@@ -179,7 +171,7 @@ def paging_of(parameters: LogsOfContractParameters) -> dict[str, str]:
 class LogsView(ReadView):
     """A list of logs."""
 
-    def logs(self, rows: list[Log], seen_until: int | None) -> Response:
+    def logs(self, rows: list[ContractLog], seen_until: int | None) -> Response:
         """Answer a page; if it came to no end, the next one has what is after all logs of a time."""
         if seen_until is not None:
             last_index = 0 if self.query.descending else _LAST_INDEX

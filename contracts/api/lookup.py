@@ -15,10 +15,7 @@ _HASH = re.compile(r"(?:0x)?([0-9a-fA-F]{64})(?:[0-9a-fA-F]{32})?")
 
 
 def search_of(text: str, nonce: int = 0) -> Search:
-    """Return the search for the contract transaction of a hash, or of a transaction id and nonce.
-
-    Errors: BadRequest, InvalidEntityId; NotFound for a time that none can have.
-    """
+    """Return the search for a hash, or an id and nonce. Errors: BadRequest, InvalidEntityId, NotFound."""
     if digits := _HASH.fullmatch(text):
         return searches.by_hash(bytes.fromhex(digits[1]))
     payer, valid_start = read_transaction_id(text)

@@ -257,10 +257,7 @@ def _access_list(ethereum: Ethereum, form: Form) -> Any:
 
 
 def _amount(weibars: bytes, form: Form) -> int:
-    """Return the value of a transaction; no bytes are 0, as RLP has it.
-
-    Tinybars are those of the signed number, without a fraction; weibars are unsigned.
-    """
+    """Return the value of a transaction: signed tinybars without a fraction, or unsigned weibars."""
     if not form.in_tinybars:
         return _unsigned(weibars)
     number = int.from_bytes(weibars, "big", signed=True)

@@ -24,15 +24,14 @@ from contracts.api.result_json import (
     full_json,
 )
 from contracts.queries import results as queries
-from contracts.queries.results import Selection
+from contracts.queries.results import ResultSelection
 from contracts.queries.searches import Search, by_time
 from ledger.api import not_loaded
 from ledger.api.account_names import only
 from ledger.api.contract_names import OfContract, find_contract
 from ledger.queries.entities import ids_of_evm_addresses
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
@@ -56,10 +55,7 @@ class SenderParameter(classic.EntityId):
 
 
 class HbarParameter(classic.Boolean):
-    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar.
-
-    It has no operators: not even eq, which the check of all parameters lets pass.
-    """
+    """The unit of amounts: tinybars, or if false weibars, 10^10 of which are a tinybar. No operators."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -146,12 +142,12 @@ _USAGE = "Invalid parameter usage: "
 
 
 # QUERY
-def selection_of(parameters: ResultsParameters, contract_id: int | None = None) -> Selection:
+def selection_of(parameters: ResultsParameters, contract_id: int | None = None) -> ResultSelection:
     """Return what the parameters select. Errors: NotFound for an unknown sender."""
     block = None
     if parameters.block_hash or parameters.block_number:
         block = (parameters.block_hash or parameters.block_number)[-1].value
-    return Selection(
+    return ResultSelection(
         Bounds.combine(parameters.timestamp),
         block,
         contract_id,

@@ -12,7 +12,7 @@ from typing import Any
 from contracts.handlers.blooms import bloom_of, united
 from contracts.handlers.synthetic import ZERO
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange, execute_range
+from mirror.core.db.schema.backfill import Backfill, KeyRange, execute_range
 from mirror.core.values import entity_id
 
 _TOPICS = ("topic0", "topic1", "topic2", "topic3")

@@ -11,7 +11,7 @@ from contracts.handlers.positions import CONTRACT_TYPES
 from ledger.stream.record_item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange
+from mirror.core.db.schema.backfill import Backfill, KeyRange
 from mirror.core.values.hapi.result_codes import WRONG_NONCE
 
 # A transaction whose parent has a position through its own logs.

@@ -9,7 +9,7 @@ from contracts.handlers.synthetic import TRANSFER
 from ledger.handlers.transaction import SUBMIT_MESSAGE
 from ledger.ingest.rows.persist import Persist
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, execute_range
+from mirror.core.db.schema.backfill import Backfill, execute_range
 
 # 2026-02-28T22:00, before which no node logged the token transfers of contracts.
 _NODES_LOG_SINCE = 1_772_316_000_000_000_000

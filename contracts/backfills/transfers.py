@@ -29,7 +29,7 @@ from ledger.ingest.rows.persist import Persist
 from ledger.stream.record_item import HOOKS_NUM
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import KeyRange
+from mirror.core.db.schema.backfill import KeyRange
 from mirror.core.values import entity_id
 
 # The call that a log belongs to is that of a hook, or the parent, if the item ran a contract; else the item

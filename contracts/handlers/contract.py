@@ -72,10 +72,7 @@ def first_contracts(state: GenesisState, timestamp: int, batch: Batch) -> None:
 
 @handles("CONTRACTUPDATEINSTANCE")
 def contract_update(item: RecordItem, batch: Batch) -> None:
-    """Change what the body sets of a contract; its code never changes.
-
-    Source: body.contractUpdateInstance. Rows: entity version.
-    """
+    """Change what the body sets of a contract. Source: body.contractUpdateInstance. Rows: entity version."""
     # BODY
     body = item.body.contractUpdateInstance
     columns = _common(item, body, batch)
@@ -88,10 +85,7 @@ def contract_update(item: RecordItem, batch: Batch) -> None:
 
 @handles("CONTRACTDELETEINSTANCE")
 def contract_delete(item: RecordItem, batch: Batch) -> None:
-    """Delete a contract; `obtainer_id` received its balance.
-
-    Source: body.contractDeleteInstance. Rows: entity version.
-    """
+    """Delete a contract. Source: body.contractDeleteInstance. Rows: entity version."""
     # BODY
     body = item.body.contractDeleteInstance
     obtainer = 0

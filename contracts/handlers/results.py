@@ -156,10 +156,7 @@ def _requested(item: RecordItem, batch: Batch, result: Any | None) -> dict[str, 
 def _requested_by_ethereum(
     item: RecordItem, ethereum: EthereumData, batch: Batch, result: Any | None
 ) -> dict[str, Any]:
-    """Return the same from the wrapped transaction, as a block has no copy; call data may be in a file.
-
-    The result gets a copy, as that of a record file has one.
-    """
+    """Return the same from the wrapped transaction, and copy it to the result, as record files do."""
     parameters = _call_data(item, ethereum, batch)
     amount = min(ethereum.value // WEIBARS_PER_TINYBAR, MAX_INT64)
     if result is not None:
@@ -210,10 +207,7 @@ def _failed_initcode(item: RecordItem, facts: SidecarFacts) -> bytes | None:
 
 
 def _created_contracts(item: RecordItem, batch: Batch, contract: int, result: Any) -> list[int]:
-    """Return the ids of the contracts the result lists; before HAPI 0.23 also create them.
-
-    Rows: entity version, contract upsert.
-    """
+    """Return the contracts the result lists. Rows, before HAPI 0.23: entity version, contract upsert."""
     listed = [batch.lookup.contract(created) for created in result.createdContractIDs]
     created = [entity for entity in listed if entity]
     if not item.successful or item.hapi_version >= CHILD_RECORDS_SINCE:

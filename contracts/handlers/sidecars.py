@@ -6,8 +6,7 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
-from contracts.handlers.hooks import calls as hook_calls
-from contracts.handlers.hooks.storage import StorageChanges
+from contracts.handlers.hooks import StorageChanges, add_storage
 from contracts.models import Contract, ContractAction, ContractState, ContractStateChange
 from ledger.ingest.rows.batch import Batch
 from ledger.stream.record_item import RecordItem
@@ -78,7 +77,7 @@ def _state_changes(
     for changes in sidecar.state_changes.contract_state_changes:
         contract = batch.lookup.contract(changes.contract_id)
         if hook_call and contract == item.entity_id:
-            hook_calls.add_storage(item, batch, changes.storage_changes, of_hooks)
+            add_storage(item, batch, changes.storage_changes, of_hooks)
             continue
         if changes.storage_changes:
             facts.contracts.add(contract)

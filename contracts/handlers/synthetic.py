@@ -135,10 +135,7 @@ def _units_moved(item: RecordItem, batch: Batch, token: int, transfers: Any) -> 
 
 
 def moves(transaction_type: int, moved: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield sender, receiver and amount of units that are minted, burnt, or moved from account to account.
-
-    `moved` are accounts and amounts. The other side of minted and burnt units is 0.
-    """
+    """Yield sender, receiver and amount of units that are minted (from 0), burnt (to 0), or moved."""
     if transaction_type in ONE_SIDED:
         for account, amount in moved:
             sender, receiver = (account, 0) if amount < 0 else (0, account if amount else 0)
@@ -152,10 +149,7 @@ def moves(transaction_type: int, moved: Sequence[tuple[int, int]]) -> Iterator[t
 
 
 def _pairs(moved: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield sender, receiver and amount of the transfers that a record of many parties may consist of.
-
-    The pairs are not known: the largest sender is paired with the largest receiver, and so on.
-    """
+    """Yield sender, receiver and amount: the largest sender paired with the largest receiver, and so on."""
     by_amount = sorted(moved, key=lambda transfer: (-abs(transfer[1]), transfer[0] & _UNSIGNED))
     senders = [[account, -amount] for account, amount in reversed(by_amount) if amount <= 0]
     receivers = [[account, amount] for account, amount in reversed(by_amount) if amount > 0]
@@ -200,10 +194,7 @@ def _serials_approved(item: RecordItem, batch: Batch, allowances: Any) -> None:
 
 
 def _owned(item: RecordItem, batch: Batch, allowances: Any) -> Iterator[tuple[Any, int]]:
-    """Yield allowances from the last to the first, with their owner: the payer where none is named.
-
-    Allowances of an unknown alias are left out.
-    """
+    """Yield allowances with their owner, the last one first; those of an unknown alias are left out."""
     for allowance in reversed(allowances):
         owner = batch.lookup.account(allowance.owner)
         if not owner and allowance.owner.WhichOneof("account") == "alias":

@@ -1,7 +1,10 @@
-from contracts.models.action import ContractAction
-from contracts.models.contract import Contract
-from contracts.models.ethereum import EthereumTransaction
+from contracts.models.contract import Contract, ContractState, ContractStateChange
 from contracts.models.hook import Hook, HookHistory, HookStorage, HookStorageChange
-from contracts.models.log import ContractLog
-from contracts.models.result import ContractResult, ContractTransaction, ContractTransactionHash
-from contracts.models.state import ContractState, ContractStateChange
+from contracts.models.result import (
+    ContractAction,
+    ContractLog,
+    ContractResult,
+    ContractTransaction,
+    ContractTransactionHash,
+    EthereumTransaction,
+)

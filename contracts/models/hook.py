@@ -21,10 +21,7 @@ class HookRule(MergeRule):
     """The merge rule of hooks: one that is created again after its deletion takes over nothing."""
 
     def follow(self, previous: Change, columns: dict[str, Any], since: int) -> Change | None:
-        """Return the version after `previous`.
-
-        A creation in the transaction of the deletion starts 1 ns later, so that history shows the deletion.
-        """
+        """Return the next version; a creation in the transaction of a deletion starts 1 ns later."""
         creation = columns.get("created_timestamp") is not None
         if previous.since is not None and previous.since >= since:
             if not creation:
@@ -93,10 +90,7 @@ class HookStorageRule(MergeRule):
 
 
 class HookStorage(models.Model):
-    """The current value of a hook's storage slot.
-
-    Written by HOOKSTORE and from state sidecars of hook runs.
-    """
+    """The current value of a hook's slot. Written by HOOKSTORE and from state sidecars of hook runs."""
 
     merge = HookStorageRule(
         key=("owner_id", "hook_id", "key"),

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from contracts.queries import synthetic
 from contracts.queries.searches import Search
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import fetch, fetch_one
-from mirror.core.db.sql.query import Query
 
 _COLUMNS = """
     call_depth, call_operation_type, call_type, caller, caller_type::text, gas, gas_used, index, input,
@@ -15,7 +15,7 @@ _COLUMNS = """
 """
 
 
-class Action(NamedTuple):
+class ActionRow(NamedTuple):
     """One call or creation inside a contract transaction; `number` is its index."""
 
     consensus_timestamp: int
@@ -36,10 +36,9 @@ class Action(NamedTuple):
     value: int
 
 
-def actions(search: Search, query: Query) -> list[Action] | None:
+@distributable
+def actions(search: Search, query: Query) -> list[ActionRow] | None:
     """Return a page of a transaction's actions by index; None if there is no such transaction."""
-    if is_distributed():
-        return _distributed_actions(search, query)
     # Index: the primary key (consensus_timestamp, index). A transaction without actions gives one row.
     statement = f"""
         with found as materialized ({search.sql})
@@ -56,11 +55,12 @@ def actions(search: Search, query: Query) -> list[Action] | None:
     rows = fetch(statement, (*search.values, *query.where.values))
     if not rows:
         return _of_synthetic(search)
-    return [action for row in rows if (action := Action._make(row)).number is not None]
+    return [action for row in rows if (action := ActionRow._make(row)).number is not None]
 
 
-def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
-    """Return the same where tables are distributed: the transaction first."""
+@actions.distributed
+def _distributed_actions(search: Search, query: Query) -> list[ActionRow] | None:
+    """Find the transaction first."""
     transaction = fetch_one(search.sql, search.values)
     if transaction is None:
         return _of_synthetic(search)
@@ -72,9 +72,9 @@ def _distributed_actions(search: Search, query: Query) -> list[Action] | None:
             {and_months(search.times, "consensus_timestamp")} {query.where.and_sql}
         order by index {query.direction} limit {query.limit:d}
     """
-    return [Action._make(row) for row in fetch(statement, (timestamp, payer, *query.where.values))]
+    return [ActionRow._make(row) for row in fetch(statement, (timestamp, payer, *query.where.values))]
 
 
-def _of_synthetic(search: Search) -> list[Action] | None:
+def _of_synthetic(search: Search) -> list[ActionRow] | None:
     """Return the actions of a synthetic result, which are none; None if there is no such result either."""
     return None if synthetic.find(search) is None else []

@@ -1,9 +1,9 @@
 """Contracts: pages of them, and one now or as it was at a time."""
 
 from ledger.queries.versions_at import VersionRange, latest_version
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Query, Statement
 from mirror.core.db.reading.sql import Row, Where, fetch
-from mirror.core.db.sql.query import Query
 
 _ENTITY = (
     "id", "key", "auto_renew_account_id", "auto_renew_period", "created_timestamp", "deleted", "evm_address",
@@ -12,12 +12,11 @@ _ENTITY = (
 )  # fmt: skip
 
 
+@distributable
 def contracts(columns: str, query: Query) -> list[Row]:
     """Return columns of entity e and contract c of a page of contracts by id, deleted ones included."""
     # Indexes: entity__type_id (type, id); the primary key of contract. `any`, and order by both columns, as
     # for `type = ...` PostgreSQL may walk the primary key past all other entities.
-    if is_distributed():
-        return _distributed_contracts(columns, query)
     statement = f"""
         select {columns}
         from (
@@ -30,48 +29,33 @@ def contracts(columns: str, query: Query) -> list[Row]:
     return fetch(statement, query.where.values)
 
 
+@distributable
 def contract(columns: str, name: int | bytes, within: VersionRange | None) -> Row | None:
     """Return the same of one contract, now or in a range of time; None if an EVM address is of several."""
     # Indexes: the primary keys (id), entity__evm_address (evm_address), and for earlier versions
     # entity_history__id_lower_timestamp (id, lower(timestamp_range)). An address is looked up among current
     # rows.
-    known = name
-    if isinstance(name, bytes) and is_distributed():
-        contract_id = _id_of(name)
-        if contract_id is None:
-            return None
-        known = contract_id
-        where = Where(("id = %s", "evm_address = %s"), (contract_id, name))
-    elif isinstance(name, bytes):
+    where = Where(("id = %s",), (name,))
+    if isinstance(name, bytes):
         by_address = "id = any(array(select id from entity where evm_address = %s))"
         where = Where((by_address, "evm_address = %s"), (name, name))
-    else:
-        where = Where(("id = %s",), (name,))
-    where += Where(("type = 'CONTRACT'",))
-    values = where.values
-    if within is None:
-        versions = f"select * from entity {where.sql} limit 2"
-    else:
-        where += within.where
-        values = where.values * 2
-        versions = latest_version("entity", ", ".join(_ENTITY), where.sql)
-    table = "contract"
-    if is_distributed():
-        # Each table by its id: one machine has all of these rows.
-        table, values = "(select * from contract where id = %s)", (*values, known)
-    rows = fetch(
-        f"""
-        select {columns}
-        from ({versions}) e left join {table} c on c.id = e.id
-        """,
-        values,
-    )
+    sql, values = _versions(where, within)
+    rows = fetch(f"select {columns} from ({sql}) e left join contract c on c.id = e.id", values)
     return rows[0] if len(rows) == 1 else None
+
+
+def _versions(where: Where, within: VersionRange | None) -> Statement:
+    where += Where(("type = 'CONTRACT'",))
+    if within is None:
+        return Statement(f"select * from entity {where.sql} limit 2", where.values)
+    where += within.where
+    return Statement(latest_version("entity", ", ".join(_ENTITY), where.sql), where.values * 2)
 
 
 # WHERE TABLES ARE DISTRIBUTED: ids first, then the rows.
 
 
+@contracts.distributed
 def _distributed_contracts(columns: str, query: Query) -> list[Row]:
     """Return the columns of a page of entities e and contracts c by id."""
     # Indexes: entity__type_id (type, id); then the primary keys (id), on the machines of these ids.
@@ -87,6 +71,21 @@ def _distributed_contracts(columns: str, query: Query) -> list[Row]:
         where e.id = any(%s) order by e.id {query.direction}
     """
     return fetch(statement, (ids,))
+
+
+@contract.distributed
+def _distributed_contract(columns: str, name: int | bytes, within: VersionRange | None) -> Row | None:
+    where, number = Where(("id = %s",), (name,)), name
+    if isinstance(name, bytes):
+        contract_id = _id_of(name)
+        if contract_id is None:
+            return None
+        where, number = Where(("id = %s", "evm_address = %s"), (contract_id, name)), contract_id
+    sql, values = _versions(where, within)
+    # Each table by its id: one machine has all of these rows.
+    of_id = "(select * from contract where id = %s)"
+    rows = fetch(f"select {columns} from ({sql}) e left join {of_id} c on c.id = e.id", (*values, number))
+    return rows[0] if len(rows) == 1 else None
 
 
 def _id_of(evm_address: bytes) -> int | None:

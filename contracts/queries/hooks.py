@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import STEPS, scan_stepwise
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.stepwise_scan import STEPS, scan_stepwise
 
 
-class Slot(NamedTuple):
+class HookSlot(NamedTuple):
     key: bytes
     timestamp: int
     value: bytes | None  # None of a slot that was only read
@@ -44,7 +43,7 @@ def hooks(columns: str, owner_id: int, hook_ids: Bounds, query: Query) -> list[R
     return fetch(statement, where.values)
 
 
-def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[list[Slot], bytes | None]:
+def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[list[HookSlot], bytes | None]:
     """Return a page of the slots in use, and the key after which it continues if it came to no end."""
     # Index: the primary key (owner_id, hook_id, key). The last slot of a statement's steps is returned even
     # if it is deleted.
@@ -55,7 +54,7 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[
         where += Where(("key = any(%s)",), (list(keys.equal),))
     following = "<" if query.descending else ">"
 
-    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
+    def read(after: bytes | None) -> tuple[list[HookSlot], bytes | None]:
         within = where if after is None else where + Where((f"key {following} %s",), (after,))
         statement = f"""
             select key, modified_timestamp, value, deleted, number from (
@@ -74,11 +73,8 @@ def storage_now(owner_id: int, hook_id: int, keys: Keys, query: Query) -> tuple[
 
 def storage_at(
     owner_id: int, hook_id: int, keys: Keys, times: Bounds, query: Query
-) -> tuple[list[Slot], bytes | None]:
-    """Return a page of the slots that were read or written within the times, with their last value then.
-
-    Also return the key after which to continue if time ran out before the page was full.
-    """
+) -> tuple[list[HookSlot], bytes | None]:
+    """Return slots with their last value within the times, and after which to continue if time ran out."""
     hook = _hook_condition(owner_id, hook_id)
     following = "<" if query.descending else ">"
     # Index: the primary key (owner_id, hook_id, key, consensus_timestamp), straight to the last change of
@@ -99,7 +95,7 @@ def storage_at(
         return _slots(fetch(statement, (list(keys.equal), *last_values))), None
     next_key = f"order by key {query.direction} limit 1"
 
-    def read(after: bytes | None) -> tuple[list[Slot], bytes | None]:
+    def read(after: bytes | None) -> tuple[list[HookSlot], bytes | None]:
         where = hook + keys.where
         if after is not None:
             where += Where((f"key {following} %s",), (after,))
@@ -133,5 +129,5 @@ def _hook_condition(owner_id: int, hook_id: int) -> Where:
     return Where(("owner_id = %s", "hook_id = %s"), (owner_id, hook_id))
 
 
-def _slots(rows: list[Row]) -> list[Slot]:
-    return [Slot(*row) for row in rows]
+def _slots(rows: list[Row]) -> list[HookSlot]:
+    return [HookSlot(*row) for row in rows]

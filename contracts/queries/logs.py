@@ -7,21 +7,19 @@ meet each one is counted, but not beyond a few hundred.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from contracts.models.log import TOPIC_PREFIX
-from contracts.queries.distributed import related_rows
+from contracts.models.result import TOPIC_PREFIX
+from contracts.queries import result_rows
 from ledger.queries.account_pages import min_max
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, PairBounds, Query, Statement, pair_page
+from mirror.core.db.reading.scans import FIRST_NANOS, usable_indexes, walk
 from mirror.core.db.reading.sql import Row, Where, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.built_indexes import usable_indexes
-from mirror.core.db.sql.pair_bounds import PairBounds, Statement, pair_page
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 
 PAIR = ("consensus_timestamp", "index")
+_SELECT = "select * from contract_log"
 
 
-class Log(NamedTuple):
+class ContractLog(NamedTuple):
     """One log with its block; `number` is its index."""
 
     evm_address: bytes | None
@@ -38,7 +36,7 @@ class Log(NamedTuple):
     transaction_index: int | None
 
 
-class Selection(NamedTuple):
+class LogSelection(NamedTuple):
     """The conditions of a list: a contract, and for each topic its alternatives, or none."""
 
     contract_id: int | None = None
@@ -46,8 +44,8 @@ class Selection(NamedTuple):
 
 
 def logs(
-    bounds: PairBounds, query: Query, selection: Selection, *, max_block_ns: int
-) -> tuple[list[Log], int | None]:
+    bounds: PairBounds, query: Query, selection: LogSelection, *, max_block_ns: int
+) -> tuple[list[ContractLog], int | None]:
     """Return a page of logs by time and index, and the time after which to continue if it came to no end.
 
     A block that ends more than `max_block_ns` nanoseconds after the page's last log is not shown.
@@ -72,12 +70,14 @@ def _read(
     sides: Sequence["_Side"],
     max_block_ns: int,
     contract_id: int | None,
-) -> list[Log]:
+) -> list[ContractLog]:
+    return _logs(_page(bounds, query, leading, sides), query, max_block_ns, contract_id)
+
+
+@distributable
+def _logs(page: Statement, query: Query, max_block_ns: int, contract_id: int | None) -> list[ContractLog]:
     # Indexes: of the entity, once for a list of one contract, and of the block the primary keys (id,
     # consensus_end).
-    page = _page(bounds, query, leading, sides)
-    if is_distributed():
-        return _distributed_logs(page, query, max_block_ns)
     address, entity = "e.evm_address", "left join entity e on e.id = l.contract_id"
     values = page.values
     if contract_id is not None:
@@ -95,11 +95,14 @@ def _read(
         ) b on b.consensus_start <= l.consensus_timestamp and b.consensus_end <= l.last + %s
         order by l.consensus_timestamp {query.direction}, l.index {query.direction}
     """
-    return [Log._make(row) for row in fetch(statement, (*values, max_block_ns))]
+    return [ContractLog._make(row) for row in fetch(statement, (*values, max_block_ns))]
 
 
-def _distributed_logs(page: Statement, query: Query, max_block_ns: int) -> list[Log]:
-    """Return a page's logs where tables are distributed: the logs first, then their contracts and blocks."""
+@_logs.distributed
+def _distributed_logs(
+    page: Statement, query: Query, max_block_ns: int, contract_id: int | None
+) -> list[ContractLog]:
+    """Read the logs first, then their contracts and blocks."""
     rows = fetch(
         f"""
         select null::bytea, bloom, contract_id, data, index, array[topic0, topic1, topic2, topic3], null,
@@ -109,9 +112,9 @@ def _distributed_logs(page: Statement, query: Query, max_block_ns: int) -> list[
         """,
         page.values,
     )
-    logs = [Log._make(row) for row in rows]
-    addresses = related_rows.evm_addresses(log.contract_id for log in logs)
-    blocks = related_rows.blocks([log.consensus_timestamp for log in logs], max_block_ns)
+    logs = [ContractLog._make(row) for row in rows]
+    addresses = result_rows.evm_addresses(log.contract_id for log in logs)
+    blocks = result_rows.blocks([log.consensus_timestamp for log in logs], max_block_ns)
     complete = []
     for log in logs:
         number, digest, _ = blocks.get(log.consensus_timestamp, (None, None, None))
@@ -124,10 +127,7 @@ def _distributed_logs(page: Statement, query: Query, max_block_ns: int) -> list[
 
 
 class _Side(NamedTuple):
-    """A column that a list is narrowed by, with its alternatives; it may lead along an index by time.
-
-    Without a column it is the side of all logs, along the primary key (consensus_timestamp, index).
-    """
+    """A column with its alternatives, which may lead along an index by time; without a column, all logs."""
 
     column: str
     alternatives: Sequence[Any]
@@ -140,6 +140,11 @@ class _Side(NamedTuple):
     def index_name(self) -> str:
         """The index of a topic."""
         return f"contract_log__{self.column}_timestamp"
+
+    @property
+    def prefix(self) -> str:
+        """The first column of the index of a topic."""
+        return f"substring({self.column}, 1, {TOPIC_PREFIX:d})"
 
     @property
     def where(self) -> Where:
@@ -156,7 +161,7 @@ _FEW = 200
 _MAX_COUNTED = 10
 
 
-def _sides(selection: Selection) -> list[_Side]:
+def _sides(selection: LogSelection) -> list[_Side]:
     """Return the sides that may lead; until their indexes are built, topics can't."""
     sides = [
         _Side(f"topic{position:d}", list(dict.fromkeys(alternatives)))
@@ -186,20 +191,23 @@ def _leading(bounds: PairBounds, query: Query, sides: Sequence[_Side]) -> _Side:
         Statement(f"select count(*), {farthest}(consensus_timestamp) from ({page.sql}) page", page.values)
         for page in (_page(bounds, probe, side, [side]) for side in counted)
     ]
-    if is_distributed():
-        # Each on the machines that have it.
-        rows = [(place, *fetch(sql, values)[0]) for place, (sql, values) in enumerate(counts)]
-    else:
-        rows = _counted(counts)
+    rows = _counted(counts)
     fewest: int = min(rows, key=lambda row: (row[1], row[2] if query.descending else -(row[2] or 0)))[0]
     return counted[fewest]
 
 
+@distributable
 def _counted(counts: Sequence[Statement]) -> list[Row]:
     return fetch(
         " union all ".join(f"select {place:d}, c.* from ({sql}) c" for place, (sql, _) in enumerate(counts)),
         tuple(value for _, values in counts for value in values),
     )
+
+
+@_counted.distributed
+def _counted_apart(counts: Sequence[Statement]) -> list[Row]:
+    # Each on the machines that have it.
+    return [(place, *fetch(sql, values)[0]) for place, (sql, values) in enumerate(counts)]
 
 
 def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Side]) -> Statement:
@@ -214,25 +222,29 @@ def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Sid
         if side is not leading and side is not _ALL:
             where += side.where
     query = query.filter(where)
-    select, column = "select * from contract_log", leading.column
+    column = leading.column
     if leading is _ALL:
-        return pair_page(select, query, bounds, PAIR)
+        return pair_page(_SELECT, query, bounds, PAIR)
     if not leading.is_topic:
         query = query.filter(Where((f"{column} = any(%s)",), (list(leading.alternatives),)))
         # The index has the time backwards.
         led_by = f"{column} {'asc' if query.descending else 'desc'}"
-        return pair_page(select, query, bounds, PAIR, order_prefix=led_by)
-    prefix = f"substring({column}, 1, {TOPIC_PREFIX:d})"
-    led_by = f"{prefix} {query.direction}"
+        return pair_page(_SELECT, query, bounds, PAIR, order_prefix=led_by)
+    if len(leading.alternatives) == 1:
+        (topic,) = leading.alternatives
+        of_topic = Where((f"{leading.prefix} = any(%s)", f"{column} = %s"), ([topic[:TOPIC_PREFIX]], topic))
+        led_by = f"{leading.prefix} {query.direction}"
+        return pair_page(_SELECT, query.filter(of_topic), bounds, PAIR, order_prefix=led_by)
+    return _page_of_topics(bounds, query, leading)
+
+
+@distributable
+def _page_of_topics(bounds: PairBounds, query: Query, leading: _Side) -> Statement:
+    """Return a page of the logs with any of several topics."""
     prefixes = [topic[:TOPIC_PREFIX] for topic in leading.alternatives]
-    if len(prefixes) == 1:
-        of_topic = Where((f"{prefix} = any(%s)", f"{column} = %s"), (prefixes, leading.alternatives[0]))
-        return pair_page(select, query.filter(of_topic), bounds, PAIR, order_prefix=led_by)
-    if is_distributed():
-        of_any = Where((f"{prefix} = any(%s)", f"{column} = any(%s)"), (prefixes, list(leading.alternatives)))
-        return pair_page(select, query.filter(of_any), bounds, PAIR)
-    of_each = Where((f"{prefix} = any(array[wanted.prefix])", f"{column} = wanted.topic"))
-    page = pair_page(select, query.filter(of_each), bounds, PAIR, order_prefix=led_by)
+    of_each = Where((f"{leading.prefix} = any(array[wanted.prefix])", f"{leading.column} = wanted.topic"))
+    led_by = f"{leading.prefix} {query.direction}"
+    page = pair_page(_SELECT, query.filter(of_each), bounds, PAIR, order_prefix=led_by)
     return Statement(
         f"""
         select l.* from unnest(%s::bytea[], %s::bytea[]) as wanted (prefix, topic)
@@ -240,6 +252,15 @@ def _page(bounds: PairBounds, query: Query, leading: _Side, sides: Sequence[_Sid
         order by consensus_timestamp {query.direction}, index {query.direction} limit {query.limit:d}
         """,
         (prefixes, list(leading.alternatives), *page.values),
+    )
+
+
+@_page_of_topics.distributed
+def _distributed_page_of_topics(bounds: PairBounds, query: Query, leading: _Side) -> Statement:
+    prefixes = [topic[:TOPIC_PREFIX] for topic in leading.alternatives]
+    conditions = (f"{leading.prefix} = any(%s)", f"{leading.column} = any(%s)")
+    return pair_page(
+        _SELECT, query.filter(Where(conditions, (prefixes, list(leading.alternatives)))), bounds, PAIR
     )
 
 

@@ -1,17 +1,20 @@
-"""Rows of contract results, and the columns they are read from: shared by all forms of their statements."""
+"""Rows of contract results, the columns they are read from, and what belongs to them and is elsewhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from contracts.queries import ethereum
 from contracts.queries.ethereum import Ethereum
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds
+from mirror.core.db.reading.sql import Row, fetch
 from mirror.core.values.hapi import result_codes
 
 # The senders of a list: accounts, or what they have to meet if they are too many to name; None for all.
 Senders = Sequence[int] | Bounds | None
 
 
-class Block(NamedTuple):
+class ResultBlock(NamedTuple):
     number: int
     hash: str
     gas_used: int | None
@@ -39,7 +42,7 @@ class Result(NamedTuple):
     transaction_index: int | None
     transaction_result: int
     payer_account_id: int
-    block: Block | None = None
+    block: ResultBlock | None = None
     ethereum: Ethereum | None = None
 
     @property
@@ -49,10 +52,7 @@ class Result(NamedTuple):
 
 
 class Native(NamedTuple):
-    """What results without an Ethereum transaction have instead of its chain id and price of gas.
-
-    `chain_id` is hex, and `gas_prices` are by consensus timestamp, in tinybars.
-    """
+    """The chain id in hex and the gas prices by time (tinybars) of results without Ethereum transaction."""
 
     chain_id: str
     gas_prices: Mapping[int, int | None]
@@ -98,3 +98,53 @@ SYNTHETIC_COLUMNS = ", ".join(SYNTHETIC.get(name, "null::bytea") for name in Res
 def synthetic_index(contract_id: int | None) -> str:
     """Return the index of the synthetic logs of a contract, or of all."""
     return f"contract_log__synthetic{'_contract' if contract_id else ''}_timestamp"
+
+
+def evm_addresses(ids: Iterable[int]) -> dict[int, bytes | None]:
+    """Return the EVM addresses of entities, by id."""
+    wanted = sorted(set(ids))
+    if not wanted:
+        return {}
+    # Index: the primary key (id), on the machines of these ids.
+    return dict(fetch("select id, evm_address from entity where id = any(%s)", (wanted,)))
+
+
+def blocks(times: Sequence[int], longest: int | None = None) -> dict[int, Row]:
+    """Return number, hash and gas used of the block of each time, if it is stored.
+
+    With `longest`, a block that ends more nanoseconds than that after the last of the times is left out, and
+    one that begins after its time as well.
+    """
+    if not times:
+        return {}
+    # Index: the primary key of record_file (consensus_end).
+    shown = "" if longest is None else "where b.consensus_start <= wanted.at and b.consensus_end <= %s"
+    rows = fetch(
+        f"""
+        select wanted.at, b.index, b.hash, b.gas_used
+        from (select distinct at from unnest(%s::bigint[]) at) wanted
+        cross join lateral (
+            select * from record_file where consensus_end >= wanted.at order by consensus_end limit 1
+        ) b {shown}
+        """,
+        (list(times), *(() if longest is None else (max(times) + longest,))),
+    )
+    return {row[0]: row[1:] for row in rows}
+
+
+def ethereum_transactions(
+    keys: Iterable[tuple[int, int]], times: Bounds, *, one: bool = False
+) -> dict[int, Row]:
+    """Return the columns of Ethereum transactions of these times and payers, by time."""
+    wanted = list(keys)
+    if not wanted:
+        return {}
+    more = f", {ethereum.COLUMNS_OF_ONE}" if one else ""
+    # Index: the primary key (consensus_timestamp, payer_account_id), on the machines of these payers.
+    statement = f"""
+        select t.consensus_timestamp, {ethereum.COLUMNS}{more} from ethereum_transaction t
+        where t.consensus_timestamp = any(%s) and t.payer_account_id = any(%s)
+            {and_months(times, "t.consensus_timestamp")}
+    """
+    values = [timestamp for timestamp, _ in wanted], sorted({payer for _, payer in wanted})
+    return {row[0]: row[1:] for row in fetch(statement, values)}

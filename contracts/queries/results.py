@@ -1,16 +1,16 @@
 """Contract results: pages of them; one by hash, by transaction id, or by contract and time."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from contracts.queries import distributed_results as distributed
 from contracts.queries import ethereum, synthetic
-from contracts.queries.distributed import results as distributed
 from contracts.queries.result_rows import (
     RESULT_LENGTH,
     SYNTHETIC,
-    Block,
     Native,
     Result,
+    ResultBlock,
     Senders,
     result_columns,
 )
@@ -22,19 +22,17 @@ from ledger.queries.fee_schedules import gas_prices
 from ledger.queries.system_files import LAST_SYSTEM_FILE_NUM
 from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.distribution import choose, distributable
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_NANOS, distinct_values, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_NANOS, walk
 from mirror.core.values import entity_id, hexadecimal
 from mirror.core.values.hapi import result_codes
 
 _RESULT = result_columns("e.evm_address")
 _BLOCK = "b.index, b.hash, b.gas_used"
-_ETHEREUM = RESULT_LENGTH + len(Block._fields)
+_ETHEREUM = RESULT_LENGTH + len(ResultBlock._fields)
 
 _DEFAULT_CHAIN_ID = 0x128
 _HOOKS_NUM = 365  # of the contract that all hooks are called at
@@ -43,7 +41,7 @@ _MAX_SENDERS = 100
 _RAN = Where((f"transaction_result <> {result_codes.WRONG_NONCE}",))
 
 
-class Selection(NamedTuple):
+class ResultSelection(NamedTuple):
     """The results of a list: times, block (its number, or how its hash begins), contract and senders."""
 
     timestamps: Bounds
@@ -57,11 +55,8 @@ Page = tuple[list[Result], int | None]
 """Results by time, and the time after which the next page continues if this one ended early."""
 
 
-def results(selection: Selection, query: Query) -> Page:
-    """Return a page of results, with synthetic ones; the query's conditions are on contract_result.
-
-    Transactions with a wrong nonce never ran: they are left out.
-    """
+def results(selection: ResultSelection, query: Query) -> Page:
+    """Return a page of results that ran, with synthetic ones; the conditions are on contract_result."""
     times = _times(selection)
     if times.empty:
         return [], None
@@ -69,18 +64,13 @@ def results(selection: Selection, query: Query) -> Page:
 
     def read(part: Bounds) -> list[Result]:
         within, synthetic_query = _between(query, part), _synthetic_query(query, selection, part)
-        if is_distributed():
-            return distributed.results(
-                within.filter(of_contract), senders, synthetic_query, selection.contract_id
-            )
-        page = _page(within, senders, of_contract)
-        return _results(_merged(page, synthetic_query, selection.contract_id), query)
+        return _results(within, senders, synthetic_query, of_contract, selection.contract_id)
 
     rows, continue_at = _walk(read, times, query)
     return synthetic.with_blooms(rows), continue_at
 
 
-def full_results(selection: Selection, query: Query) -> tuple[list[Result], Native, int | None]:
+def full_results(selection: ResultSelection, query: Query) -> tuple[list[Result], Native, int | None]:
     """Return the same with their blocks and Ethereum transactions."""
     times = _times(selection)
     if times.empty:
@@ -91,10 +81,7 @@ def full_results(selection: Selection, query: Query) -> tuple[list[Result], Nati
 
     def read(part: Bounds) -> list[Result]:
         within, synthetic_query = _between(query, part), _synthetic_query(query, selection, part)
-        if is_distributed():
-            return distributed.full_results(within, senders, part, synthetic_query, max_block_ns=max_block_ns)
-        page = _merged(_page(within, senders, Where()), synthetic_query, None)
-        return _full_results(page, query, times=part, max_block_ns=max_block_ns)
+        return _full_results(within, senders, synthetic_query, part, max_block_ns)
 
     rows, continue_at = _walk(read, times, query)
     if continue_at is None and len(rows) < query.limit:
@@ -116,7 +103,7 @@ def not_internal() -> Where:
             join contract_log l on l.consensus_timestamp = t.parent_consensus_timestamp
             where t.consensus_timestamp = contract_result.consensus_timestamp limit 1
         ) is null"""
-    condition = f"(transaction_nonce = 0 or contract_id = %s {'' if is_distributed() else without_logs})"
+    condition = f"(transaction_nonce = 0 or contract_id = %s {choose(without_logs, distributed='')})"
     return Where((condition,), (config.own_id(_HOOKS_NUM),))
 
 
@@ -135,7 +122,7 @@ def _walk(read: Callable[[Bounds], Sequence[Result]], times: Bounds, query: Quer
     return walk(read, times, query, ends=_time_range, first=FIRST_NANOS)
 
 
-def _times(selection: Selection) -> Bounds:
+def _times(selection: ResultSelection) -> Bounds:
     """Return the range that the timestamps and the block leave."""
     times, block = selection.timestamps, selection.block
     if block is None:
@@ -160,7 +147,7 @@ def _between(query: Query, times: Bounds) -> Query:
     return query.filter(_where_timestamp(times) + _RAN)
 
 
-def _by_contract(selection: Selection) -> Where:
+def _by_contract(selection: ResultSelection) -> Where:
     # The id 0 is that of results without a contract, which only the list of all results has.
     if not selection.contract_id:
         return Where()
@@ -172,7 +159,7 @@ def _where_timestamp(times: Bounds) -> Where:
     return where + Bounds(times.lower, times.upper, unequal=times.unequal).where("consensus_timestamp")
 
 
-def _synthetic_query(query: Query, selection: Selection, times: Bounds) -> Query | None:
+def _synthetic_query(query: Query, selection: ResultSelection, times: Bounds) -> Query | None:
     """Return the query of the synthetic results at these times; None if the list has none.
 
     Conditions on the nonce and the result do not count for them. A list of one sender has none.
@@ -184,7 +171,7 @@ def _synthetic_query(query: Query, selection: Selection, times: Bounds) -> Query
     return Query(where, query.descending, query.limit)
 
 
-def _senders(selection: Selection) -> Senders:
+def _senders(selection: ResultSelection) -> Senders:
     """Return the senders one by one where a range has few, of a contract or of all."""
     senders = selection.senders
     if senders is None:
@@ -208,7 +195,15 @@ def _time_range() -> tuple[int, int] | None:
     return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
 
-def _results(part: "_Part", query: Query) -> list[Result]:
+@distributable
+def _results(
+    query: Query,
+    senders: Senders,
+    synthetic_query: Query | None,
+    of_contract: Where,
+    contract_id: int | None,
+) -> list[Result]:
+    part = _merged(_page(query, senders, of_contract), synthetic_query, contract_id)
     # Index of the entity: the primary key (id).
     statement = f"""
         select {_RESULT} from ({part.sql}) r left join entity e on e.id = r.contract_id
@@ -217,11 +212,15 @@ def _results(part: "_Part", query: Query) -> list[Result]:
     return [Result(*row) for row in fetch(statement, part.values)]
 
 
-def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: int) -> list[Result]:
-    """Return a page of results of `times` with their blocks and Ethereum transactions.
+_results.distributed(distributed.results)
 
-    A block that ends more than `max_block_ns` nanoseconds after the page's last result is not shown.
-    """
+
+@distributable
+def _full_results(
+    query: Query, senders: Senders, synthetic_query: Query | None, times: Bounds, max_block_ns: int
+) -> list[Result]:
+    """Return results of `times` with their transactions, and blocks that end until `max_block_ns` after."""
+    part = _merged(_page(query, senders, Where()), synthetic_query, None)
     # Indexes: of the entity, the Ethereum transaction and the block the primary keys (id,
     # consensus_timestamp, consensus_end).
     statement = f"""
@@ -240,18 +239,16 @@ def _full_results(part: "_Part", query: Query, *, times: Bounds, max_block_ns: i
     return [_full(row) for row in fetch(statement, (*part.values, max_block_ns))]
 
 
+_full_results.distributed(distributed.full_results)
+
+
 def _full(row: Row) -> Result:
     columns = row[RESULT_LENGTH:_ETHEREUM]
-    block = None if columns[0] is None else Block(*columns)
+    block = None if columns[0] is None else ResultBlock(*columns)
     return Result._make((*row[:RESULT_LENGTH], block, ethereum.from_row(row[_ETHEREUM:])))
 
 
-class _Part(NamedTuple):
-    sql: str
-    values: tuple[Any, ...]
-
-
-def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
+def _page(query: Query, senders: Senders, of_contract: Where) -> Statement:
     # Indexes: the primary key (consensus_timestamp); of one contract contract_result__id_timestamp
     # (contract_id, consensus_timestamp); of one sender contract_result__sender_timestamp (sender_id,
     # consensus_timestamp) or contract_result__id_sender_timestamp with the contract before.
@@ -261,7 +258,7 @@ def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
         where = of_contract + query.where
         if senders is not None:
             where += senders.where("sender_id + 0")
-        return _Part(f"select * from contract_result {where.sql} {end}", where.values)
+        return Statement(f"select * from contract_result {where.sql} {end}", where.values)
     where, lead = Where(("sender_id = sender.id",)), ""
     if of_contract.conditions:
         # `any`, and an order that starts with both columns, as for `=` PostgreSQL may read all of a sender's.
@@ -277,13 +274,13 @@ def _page(query: Query, senders: Senders, of_contract: Where) -> _Part:
         ) of_sender
         {end}
     """
-    return _Part(sql, (list(senders), *where.values))
+    return Statement(sql, (list(senders), *where.values))
 
 
 _NAMED_COLUMNS = ", ".join(SYNTHETIC)
 
 
-def _merged(part: _Part, synthetic_query: Query | None, contract_id: int | None) -> _Part:
+def _merged(part: Statement, synthetic_query: Query | None, contract_id: int | None) -> Statement:
     """Return the page with synthetic results: of a time that has a result, that alone is shown."""
     if synthetic_query is None:
         return part
@@ -295,7 +292,7 @@ def _merged(part: _Part, synthetic_query: Query | None, contract_id: int | None)
         ({synthetic.page(synthetic_query, contract_id)})
         order by consensus_timestamp {synthetic_query.direction} limit {synthetic_query.limit:d}
     """
-    return _Part(sql, (*part.values, *synthetic_query.where.values))
+    return Statement(sql, (*part.values, *synthetic_query.where.values))
 
 
 class Details(NamedTuple):
@@ -342,13 +339,9 @@ def _file_call_data(result: Result) -> bytes | None:
         return content
 
 
+@distributable
 def _find_result(search: Search) -> tuple[Result, list[int]] | None:
-    """Return the result of a contract transaction, and the ids of all that took part in it.
-
-    In one that failed its checks no contract took part: its result has the contract 0.
-    """
-    if is_distributed():
-        return distributed.result_of(search)
+    """Return a result and all that took part in it; the contract is 0 if the checks failed."""
     # Indexes: the primary keys (consensus_timestamp, entity_id), (consensus_timestamp), (id),
     # (consensus_end).
     row = fetch_one(
@@ -379,6 +372,9 @@ def _find_result(search: Search) -> tuple[Result, list[int]] | None:
     return None if row is None else (_full(row[1:]), row[0])
 
 
+_find_result.distributed(distributed.result_of)
+
+
 def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int] | None = None) -> list[Row]:
     """Return evm_address, bloom, contract_id, data, index and the four topics of a transaction's logs."""
     # Indexes: the primary keys (consensus_timestamp, index) and (id).
@@ -400,10 +396,7 @@ def _logs_at(consensus_timestamp: int, contract_ids: Sequence[int] | None = None
 def _state_changes_at(
     consensus_timestamp: int, contract_ids: Sequence[int], *, migrated: int = 0
 ) -> list[Row]:
-    """Return evm_address, contract_id, slot, value_read and value_written of a transaction's changes.
-
-    Changes by a migration of the state are left out, except those of the contract `migrated`.
-    """
+    """Return a transaction's state changes; of those by a migration only the contract `migrated`'s."""
     # Indexes: the primary keys (consensus_timestamp, contract_id, slot) and (id).
     return fetch(
         """

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, time_bounds
+from mirror.core.db.reading.by_month import ALL_TIMES, and_months, is_partitioned, time_bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
 
 _SUCCESS = 22
 

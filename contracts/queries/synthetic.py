@@ -6,13 +6,13 @@ names a contract, the result is for the token of the first log.
 
 from collections.abc import Sequence
 
-from contracts.queries.distributed import related_rows
-from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Block, Result, synthetic_index
+from contracts.queries import result_rows
+from contracts.queries.result_rows import SYNTHETIC, SYNTHETIC_COLUMNS, Result, ResultBlock, synthetic_index
 from contracts.queries.searches import Search
 from mirror.core import config
-from mirror.core.db.partitions.reading import and_months, time_bounds
+from mirror.core.db.reading.by_month import and_months, time_bounds
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Where, fetch
-from mirror.core.db.sql.query import Query
 from mirror.core.values import log_bloom
 
 _NAMED_COLUMNS = ", ".join(f"{expression} as {name}" for name, expression in SYNTHETIC.items())
@@ -97,6 +97,6 @@ def find(search: Search, contract_id: int = 0) -> Result | None:
 def with_block(result: Result) -> Result:
     """Return a result with its block and the address of its contract."""
     at, contract_id = result.consensus_timestamp, result.contract_id
-    block = related_rows.blocks([at]).get(at)
-    address = related_rows.evm_addresses([contract_id]).get(contract_id)
-    return result._replace(evm_address=address, block=None if block is None else Block(*block))
+    block = result_rows.blocks([at]).get(at)
+    address = result_rows.evm_addresses([contract_id]).get(contract_id)
+    return result._replace(evm_address=address, block=None if block is None else ResultBlock(*block))

@@ -9,9 +9,9 @@ from django.utils.html import format_html
 from ledger.models import RecordFile, SidecarFile, Transaction
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link
-from mirror.core.admin.filters import conditions
 from mirror.core.admin.kinds.base import InvalidText
 from mirror.core.admin.kinds.times import utc
+from mirror.core.admin.lists import conditions
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, join_on
 

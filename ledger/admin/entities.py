@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from ledger import models as tables
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link
-from mirror.core.admin.readonly import HistoryAdmin, ReadOnlyAdmin
+from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, Where
 from mirror.core.values import alias, entity_id, hexadecimal
 
@@ -71,13 +71,6 @@ class EntityAdmin(ReadOnlyAdmin):
         derived = alias.evm_address(bytes(row.alias)) if row.alias else None
         if derived:
             yield "Address of its alias", format_html("<code>0x{}</code>", derived.hex())
-
-
-@admin.register(tables.EntityHistory)
-class EntityHistoryAdmin(HistoryAdmin):
-    list_display = ("id", "timestamp_range", "type", "memo", "deleted", "key")
-
-    search_fields = ("id", "evm_address", "alias")
 
 
 def _evm_address(text: str) -> bytes | None:

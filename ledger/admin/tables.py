@@ -2,41 +2,44 @@
 
 from ledger import models as tables
 from mirror.core.admin.related import Related, join_on
-from mirror.core.admin.tables import Table, register_tables
+from mirror.core.admin.tables import register_tables, table
 
 register_tables(
     "ledger",
     {
-        tables.SidecarFile: Table("consensus_end id name types count size"),
-        tables.CustomFee: Table(
+        tables.SidecarFile: table("consensus_end id name types count size"),
+        tables.CustomFee: table(
             "entity_id timestamp_range fixed_fees fractional_fees royalty_fees",
             history="Earlier fee schedules",
             is_entity=True,
         ),
-        tables.EntityTransaction: Table("entity_id consensus_timestamp type result payer_account_id"),
-        tables.EntityStake: Table(label="Entity stakes", history="Earlier periods", is_entity=True),
-        tables.FileData: Table(
-            "consensus_timestamp entity_id transaction_type", "File contents", "File content"
+        tables.EntityHistory: table(
+            "id timestamp_range type memo deleted key", search_fields=("id", "evm_address", "alias")
         ),
-        tables.CryptoTransfer: Table(
+        tables.EntityTransaction: table("entity_id consensus_timestamp type result payer_account_id"),
+        tables.EntityStake: table(label="Entity stakes", history="Earlier periods", is_entity=True),
+        tables.FileData: table(
+            "consensus_timestamp entity_id transaction_type", label="File contents", singular="File content"
+        ),
+        tables.CryptoTransfer: table(
             "consensus_timestamp entity_id amount payer_account_id is_approval",
-            "Hbar transfers",
-            "Hbar transfer",
+            label="Hbar transfers",
+            singular="Hbar transfer",
         ),
-        tables.NonFeeTransfer: Table("consensus_timestamp entity_id amount payer_account_id is_approval"),
-        tables.CryptoAllowance: Table(
+        tables.NonFeeTransfer: table("consensus_timestamp entity_id amount payer_account_id is_approval"),
+        tables.CryptoAllowance: table(
             label="Hbar allowances", singular="Hbar allowance", history="Earlier grants"
         ),
-        tables.AccountBalanceFile: Table(
-            "consensus_timestamp count name synthetic", "Balance snapshots", "Balance snapshot"
+        tables.AccountBalanceFile: table(
+            "consensus_timestamp count name synthetic", label="Balance snapshots", singular="Balance snapshot"
         ),
-        tables.AccountBalance: Table(label="Account balances at snapshots", singular="Account balance"),
-        tables.BalanceDifference: Table(
+        tables.AccountBalance: table(label="Account balances at snapshots", singular="Account balance"),
+        tables.BalanceDifference: table(
             "consensus_timestamp account_id token_id ours theirs file",
-            "Differences from balance files",
-            "Difference from a balance file",
+            label="Differences from balance files",
+            singular="Difference from a balance file",
         ),
-        tables.Schedule: Table(
+        tables.Schedule: table(
             "schedule_id creator_account_id payer_account_id consensus_timestamp executed_timestamp "
             "expiration_time wait_for_expiry",
             related=(Related(tables.TransactionSignature, join_on(entity_id="schedule_id"), "Signatures"),),
@@ -44,8 +47,8 @@ register_tables(
             is_entity=True,
             api_path="schedules/{}",
         ),
-        tables.TransactionSignature: Table("entity_id consensus_timestamp public_key_prefix type signature"),
-        tables.Topic: Table(
+        tables.TransactionSignature: table("entity_id consensus_timestamp public_key_prefix type signature"),
+        tables.Topic: table(
             "id created_timestamp admin_key submit_key",
             related=(
                 Related(tables.TopicMessage, join_on(topic_id="id"), "Messages"),
@@ -56,7 +59,7 @@ register_tables(
             is_entity=True,
             api_path="topics/{}",
         ),
-        tables.TopicMessage: Table("topic_id sequence_number consensus_timestamp message payer_account_id"),
-        tables.Prng: Table(label="Pseudorandom numbers", singular="Pseudorandom number of"),
+        tables.TopicMessage: table("topic_id sequence_number consensus_timestamp message payer_account_id"),
+        tables.Prng: table(label="Pseudorandom numbers", singular="Pseudorandom number of"),
     },
 )

@@ -13,8 +13,8 @@ from django.utils.html import format_html
 from ledger import models as tables
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import api_link, list_url
-from mirror.core.admin.filters import ColumnFilter
 from mirror.core.admin.kinds.base import InvalidText, link_html
+from mirror.core.admin.lists import ColumnFilter
 from mirror.core.admin.readonly import ReadOnlyAdmin
 from mirror.core.admin.related import Related, Section, join_on
 from mirror.core.values import entity_id, hexadecimal, timestamp, transaction_id
@@ -27,7 +27,7 @@ _FAILED = ~Q(result__in=sorted(result_codes.SUCCESS))
 class ResultFilter(ColumnFilter):
     """The filter by the result of a transaction, or by whether it failed."""
 
-    choices = ("FAILED", "SUCCEEDED")
+    offered = ("FAILED", "SUCCEEDED")
 
     def condition(self, text: str) -> Q:
         if text.upper() == "SUCCEEDED":
@@ -126,10 +126,9 @@ def _nft_transfers(row: tables.Transaction) -> Section | None:
         ("receiver_account_id", "Receiver", columns.ENTITY),
     )
     return Section(
-        title="NFT transfers",
-        headers=[label for _, label, _ in kinds],
-        rows=[
-            [link_html(kind, transfer.get(name), False) for name, _, kind in kinds]
+        "NFT transfers",
+        [
+            [(label, link_html(kind, transfer.get(name), False)) for name, label, kind in kinds]
             for transfer in row.nft_transfer
         ],
     )

@@ -25,9 +25,8 @@ from ledger.queries.accounts import Holdings
 from ledger.queries.versions_at import VersionRange
 from mirror.core import config
 from mirror.core.config.clock import now_ns
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import ReadView

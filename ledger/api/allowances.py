@@ -9,8 +9,8 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.account_names import AccountView
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import reject_ne

@@ -18,8 +18,8 @@ from ledger.queries.account_pages import Filters
 from ledger.queries.accounts import Holdings
 from mirror.core import config
 from mirror.core.config.clock import now_ns
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic

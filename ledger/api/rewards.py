@@ -10,10 +10,9 @@ from rest_framework.response import Response
 
 from ledger.api.account_names import AccountView
 from ledger.queries import entities
-from mirror.core.db.partitions.reading import by_month, month_conditions
+from mirror.core.db.reading.by_month import by_month, month_conditions
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import reject_ne

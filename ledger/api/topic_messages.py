@@ -14,10 +14,9 @@ from ledger.api import not_loaded
 from ledger.queries import topics as queries
 from ledger.queries.topics import Message, Partition
 from mirror.core import config
-from mirror.core.db.partitions.reading import by_month
+from mirror.core.db.reading.by_month import by_month
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
 from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic

@@ -23,10 +23,9 @@ from ledger.queries.transaction_sides import TransactionSelection
 from ledger.queries.transactions import FullTransaction
 from mirror.core import config
 from mirror.core.config.clock import now_ns
-from mirror.core.db.partitions.reading import is_partitioned
+from mirror.core.db.reading.by_month import is_partitioned
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic

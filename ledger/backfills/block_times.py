@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ledger.stream.block import block_file
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange
+from mirror.core.db.schema.backfill import Backfill, KeyRange
 
 # Before these, no block of the network was concerned.
 _SINCE = {"mainnet": 1_769_558_400_000_000_000, "testnet": 1_766_966_400_000_000_000}

@@ -13,7 +13,7 @@ from ledger.ingest import coverage
 from ledger.ingest.coverage import Range, RestsOn
 from ledger.ingest.hash_chain import NO_HASH
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange
+from mirror.core.db.schema.backfill import Backfill, KeyRange
 
 # A loader that gives the blocks other numbers changes the ranges after the blocks: it finds these ranges.
 _LOCK = "lock table loaded_range in share row exclusive mode"

@@ -7,7 +7,7 @@ from functools import partial
 
 from ledger.ingest.rows.persist import Persist
 from mirror.core.db import statements
-from mirror.core.db.backfill import Backfill, KeyRange, execute_range
+from mirror.core.db.schema.backfill import Backfill, KeyRange, execute_range
 
 # The computation of a period may be about to replace these rows. Rows that an earlier statement has locked
 # are read as they are after that. Without waiting for locks there is no deadlock with a loader.

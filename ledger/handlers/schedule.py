@@ -9,7 +9,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import Order, every_item, handles, names_entities
 from ledger.models import Schedule, TransactionSignature
 from ledger.stream.record_item import RecordItem
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import SignaturePair
 from mirror.core.values.hapi.transaction_types import NUMBERS
@@ -110,7 +110,7 @@ def signatures(item: RecordItem, batch: Batch) -> None:
             TransactionSignature,
             consensus_timestamp=item.consensus_timestamp,
             # A distributed table takes no NULL where its rows are distributed by it.
-            entity_id=item.entity_id or (0 if is_distributed() else None),
+            entity_id=item.entity_id or choose(None, distributed=0),
             public_key_prefix=pair.pubKeyPrefix,
             signature=signature,
             type=signature_type,

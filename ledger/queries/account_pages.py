@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, MAX_ROWS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import (
     MAX_INT64,
     MIN_INT64,
@@ -15,11 +17,6 @@ from mirror.core.db.reading.sql import (
     fetch,
     fetch_one,
 )
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import MAX_ROWS, selective_ids, selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 IS_ACCOUNT = "type in ('ACCOUNT', 'CONTRACT')"
 
@@ -47,22 +44,9 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
         return _by_id(columns, joins, query), None
     candidates = _candidates(filters)
     index = "" if is_selective(filters.public_keys) else _BALANCE_INDEX
-    if candidates and is_distributed():
-        where = Where((IS_ACCOUNT,))
-        selected = _distributed_page_of_few(columns, joins, query.filter(where), candidates, index=index)
-        if selected is not None:
-            return selected, None
-    elif candidates:
-        # The candidates in the order of ids, each looked up by the primary key of entity.
-        where = Where((IS_ACCOUNT,)) + query.where
-        few_rows = f"""
-            select e.* from few
-            cross join lateral (select * from entity where id = few.id {where.and_sql} limit 1) e
-            order by few.id {query.direction} limit {query.limit:d}
-        """
-        found = Statement(f"select {columns} from ({few_rows}) e {joins}", where.values)
+    if candidates:
         met = compare("balance", filters.balances, any_equal=False)
-        rows = selective_page(candidates, found, query, index=index, where=met)
+        rows = _page_of_few(columns, joins, query, candidates, index=index, met=met)
         if rows is not None:
             return rows, None
     return walk(
@@ -72,6 +56,22 @@ def page(columns: str, joins: str, query: Query, filters: Filters) -> tuple[list
         ends=lambda: min_max("entity", "id"),
         first=FIRST_IDS,
     )
+
+
+@distributable
+def _page_of_few(
+    columns: str, joins: str, query: Query, candidates: Statement, *, index: str, met: Where
+) -> list[Row] | None:
+    """Return a page of the candidates that have `met` a condition; None if they are not few."""
+    # The candidates in the order of ids, each looked up by the primary key of entity.
+    where = Where((IS_ACCOUNT,)) + query.where
+    few_rows = f"""
+        select e.* from few
+        cross join lateral (select * from entity where id = few.id {where.and_sql} limit 1) e
+        order by few.id {query.direction} limit {query.limit:d}
+    """
+    found = Statement(f"select {columns} from ({few_rows}) e {joins}", where.values)
+    return selective_page(candidates, found, query, index=index, where=met)
 
 
 def bounds_of(ids: Sequence[Comparison]) -> Bounds:
@@ -115,9 +115,8 @@ def is_selective(comparisons: Sequence[Comparison]) -> bool:
     return any(operator != "ne" for operator, _ in comparisons)
 
 
+@distributable
 def _by_id(columns: str, joins: str, query: Query) -> list[Row]:
-    if is_distributed():
-        return _distributed_by_id(columns, joins, query)
     # Index: entity__type_id (type, id), or of one key entity__public_key_type_id (public_key, type, id), once
     # per type, so that other entities between are not read. `any` and the order by both columns, as for
     # `type = ...` PostgreSQL may walk the primary key past all others.
@@ -150,18 +149,19 @@ def min_max(table: str, column: str, where: Where = NOTHING) -> tuple[int, int] 
 # WHERE TABLES ARE DISTRIBUTED: ids first, then the rows.
 
 
+@_page_of_few.distributed
 def _distributed_page_of_few(
-    columns: str, joins: str, query: Query, candidates: Statement, *, index: str
+    columns: str, joins: str, query: Query, candidates: Statement, *, index: str, met: Where
 ) -> list[Row] | None:
-    """Return a page of the candidates; None if they are not few."""
     ids = selective_ids(candidates, index=index)
     if not ids:
         return None if ids is None else []
-    where = Where(("id = any(%s)",), (ids,)) + query.where
+    where = Where(("id = any(%s)", IS_ACCOUNT), (ids,)) + query.where
     # Index: the primary key (id).
     return _rows(columns, joins, query, _ids(where, "id", query))
 
 
+@_by_id.distributed
 def _distributed_by_id(columns: str, joins: str, query: Query) -> list[Row]:
     # Index: entity__type_id (type, id), once per type.
     ids: list[int] = []

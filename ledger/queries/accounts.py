@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from ledger.queries.account_pages import IS_ACCOUNT, Filters, page
 from ledger.queries.versions_at import VersionRange, latest_version
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Row, Where, fetch_one
-from mirror.core.db.sql.query import Query
 
 Holdings = list[list[int]]  # pairs of token and balance
 

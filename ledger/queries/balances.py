@@ -19,13 +19,10 @@ from ledger.queries.account_pages import (
 )
 from ledger.queries.accounts import Holdings
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose, distributable
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, selective_page, walk
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from mirror.core.values.timestamp import NANOS_PER_DAY, month_start
 
 _TREASURY_NUM = 2
@@ -157,6 +154,7 @@ class BalanceSelection(NamedTuple):
     public_key: str | None = None
 
 
+@distributable
 def full_page(
     selection: BalanceSelection, comparisons: Sequence[Comparison], query: Query, *, tokens: int, now: int
 ) -> tuple[int, list[BalanceAt]] | None:
@@ -165,7 +163,7 @@ def full_page(
     It takes one short statement; None where that finds no full page.
     """
     months = _months(comparisons, now)
-    if not months or not _has_latest_first(selection, query) or is_distributed():
+    if not months or not _has_latest_first(selection, query):
         return None
     assert months[0].lower is not None
     window, latest = _WindowOfLatest(month_start(months[0].lower), 0), _latest_snapshot(months[0], now)
@@ -180,6 +178,9 @@ def full_page(
     if len(rows) < query.limit or month_start(rows[0][-1]) != window.month:
         return None
     return rows[0][-1], [BalanceAt(*row) for *row, _ in rows]
+
+
+full_page.distributed(lambda *_, **__: None)
 
 
 def balances_at(
@@ -203,7 +204,7 @@ def balances_at(
         return [BalanceAt(*row) for row in fetch(statement.sql, statement.values)]
 
     ids = bounds_of(selection.accounts)
-    if is_distributed() and _has_latest_first(selection, query):
+    if choose(False, distributed=_has_latest_first(selection, query)):
         first = fetch(*paged(_last_ids(selection, snapshot, query)))
         if len(first) == query.limit:
             return [BalanceAt(*row) for row in first], None
@@ -272,6 +273,18 @@ def _has_latest_first(selection: BalanceSelection, query: Query) -> bool:
     return _reads_balances(selection, query) and not selection.balances
 
 
+@distributable
+def _of_key(ids: Statement, query: Query) -> Statement:
+    return ids
+
+
+@_of_key.distributed
+def _known_ids(ids: Statement, query: Query) -> Statement:
+    # Balances are not on the machines of their accounts.
+    known = [number for (number,) in fetch(*ids)]
+    return Statement(f"select id from unnest(%s::bigint[]) id order by id {query.direction}", (known,))
+
+
 def _ids_page(selection: BalanceSelection, rows: Where, window: Bounds, query: Query) -> Statement:
     """Return SQL of at least the ids of the page that lie in the window, and of balances: see above."""
     if selection.public_key is not None:
@@ -283,11 +296,7 @@ def _ids_page(selection: BalanceSelection, rows: Where, window: Bounds, query: Q
             for entity_type in ("ACCOUNT", "CONTRACT")
         )
         ordered = f"select id from ({selects}) account order by id {query.direction} offset 0"
-        if is_distributed():
-            # Balances are not on the machines of their accounts.
-            ids = [number for (number,) in fetch(ordered, where.values * 2)]
-            return Statement(f"select id from unnest(%s::bigint[]) id order by id {query.direction}", (ids,))
-        return Statement(ordered, where.values * 2)
+        return _of_key(Statement(ordered, where.values * 2), query)
     equal = {comparison.value for comparison in selection.accounts if comparison.operator == "eq"}
     if equal:
         others = [comparison for comparison in selection.accounts if comparison.operator != "eq"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.query import Query
 
 
 def blocks(

@@ -4,7 +4,7 @@ import re
 
 from ledger.queries.cached_files import Cached
 from ledger.queries.system_files import system_file
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.values.hapi.messages import ServicesConfigurationList
 
 _PROPERTIES, _NAME = 121, "contracts.chainId"

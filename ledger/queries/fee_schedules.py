@@ -15,8 +15,8 @@ from ledger.queries.system_files import (
     system_file,
     system_file_at_each,
 )
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import (
     CurrentAndNextFeeSchedule,
     DecodeError,

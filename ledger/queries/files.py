@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from ledger.file_content import content_parts
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.transaction_types import NUMBERS
 
 _PAGE_ROWS = 100

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ledger.queries.account_pages import min_max
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import FIRST_IDS, distinct_values, walk
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Comparison, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # A page reads the first schedules of so many creators one by one.
 _MAX_CREATORS = 100
@@ -75,13 +73,12 @@ def page(
     )
 
 
+@distributable
 def _schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list[FullSchedule]:
     # Indexes: the primary key (schedule_id); of creators schedule__creator_schedule (creator_account_id,
     # schedule_id). `any`, and an order that starts with the creator, as for `=` PostgreSQL may walk the
     # primary key; always both ends of the ids, as without them it may sort all schedules of the creator.
     query = query.filter(ids.where("schedule_id"))
-    if is_distributed():
-        return _distributed_schedules(query, creators)
     end = f"{query.direction} limit {query.limit:d}"
     if creators is None:
         page = f"select * from schedule {query.where.sql} order by schedule_id {end}"
@@ -107,19 +104,21 @@ def _schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> lis
     return [FullSchedule(*row) for row in fetch(statement, values)]
 
 
-def _distributed_schedules(query: Query, creators: Sequence[int] | None) -> list[FullSchedule]:
-    """Return the same where tables are distributed: ids first, then the rows."""
+@_schedules.distributed
+def _distributed_schedules(query: Query, ids: Bounds, creators: Sequence[int] | None) -> list[FullSchedule]:
+    """Read ids first, then the rows."""
+    query = query.filter(ids.where("schedule_id"))
     if creators is not None:
         query = query.filter(Where(("creator_account_id = any(%s)",), (list(creators),)))
     page = f"""
         select schedule_id from schedule {query.where.sql}
         order by schedule_id {query.direction} limit {query.limit:d}
     """
-    ids = [number for (number,) in fetch(page, query.where.values)]
-    if not ids:
+    numbers = [number for (number,) in fetch(page, query.where.values)]
+    if not numbers:
         return []
     return _schedules_of(
-        Where(("s.schedule_id = any(%s)",), (ids,)), f"order by s.schedule_id {query.direction}"
+        Where(("s.schedule_id = any(%s)",), (numbers,)), f"order by s.schedule_id {query.direction}"
     )
 
 

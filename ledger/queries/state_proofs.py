@@ -8,9 +8,9 @@ from ledger.stream.block_names import BLOCK_VERSION
 from ledger.stream.ledger_identity import LedgerIdentity, named_ledger
 from ledger.stream.signature.address_book import AddressBookNode
 from mirror.core import config
-from mirror.core.db.partitions.reading import and_months
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 

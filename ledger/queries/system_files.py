@@ -11,8 +11,8 @@ from typing import TypeVar
 from ledger.file_content import content_parts
 from ledger.queries import files
 from mirror.core import config
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, NOTHING, Row, Where, fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import DecodeError
 
 FEE_SCHEDULE, EXCHANGE_RATES, SIMPLE_FEES = 111, 112, 113

@@ -3,7 +3,7 @@
 from ledger.queries import transactions
 from mirror.core import config
 from mirror.core.config.clock import now_ns
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 

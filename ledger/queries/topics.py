@@ -8,10 +8,9 @@ of a topic's messages by time.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.values.hapi import result_codes, transaction_types
 
 _SUBMIT_MESSAGE = transaction_types.NUMBERS["CONSENSUSSUBMITMESSAGE"]
@@ -64,24 +63,31 @@ def newest_message(topic_id: int) -> int:
     return -1 if row is None else int(row[0])
 
 
+@distributable
 def messages_after(positions: Mapping[int, int], limit: int) -> list[Message]:
     """Return the first messages of each topic after its time; of each topic at most `limit`."""
-    # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp).
-    page = f"""
-        select {_MESSAGE_COLUMNS} from topic_message m
-        where m.topic_id = {{topic}} and m.consensus_timestamp > {{since}}
-        order by m.consensus_timestamp limit {limit:d}
-    """
-    if is_distributed():
-        # Each topic is on one machine.
-        one = page.format(topic="%s", since="%s")
-        return [Message(*row) for position in positions.items() for row in fetch(one, position)]
     statement = f"""
         select f.* from unnest(%s::bigint[], %s::bigint[]) p (topic_id, since)
-        cross join lateral ({page.format(topic="p.topic_id", since="p.since")}) f
+        cross join lateral ({_messages_after("p.topic_id", "p.since", limit)}) f
         order by f.topic_id, f.consensus_timestamp
     """
     return [Message(*row) for row in fetch(statement, (list(positions), list(positions.values())))]
+
+
+@messages_after.distributed
+def _distributed_messages_after(positions: Mapping[int, int], limit: int) -> list[Message]:
+    # Each topic is on one machine.
+    statement = _messages_after("%s", "%s", limit)
+    return [Message(*row) for position in positions.items() for row in fetch(statement, position)]
+
+
+def _messages_after(topic: str, since: str, limit: int) -> str:
+    # Index: topic_message__topic_id_timestamp (topic_id, consensus_timestamp).
+    return f"""
+        select {_MESSAGE_COLUMNS} from topic_message m
+        where m.topic_id = {topic} and m.consensus_timestamp > {since}
+        order by m.consensus_timestamp limit {limit:d}
+    """
 
 
 def _sequence_number(topic_id: int, comparison: Comparison) -> Where:
@@ -145,27 +151,34 @@ def message_of_number(topic_id: int, sequence_number: int, *, by_partition: bool
     return _message(fetch_one(f"select {_MESSAGE_COLUMNS} from topic_message m {where.sql}", where.values))
 
 
+@distributable
 def message_at(consensus_timestamp: int) -> Message | None:
     """Return the message of the transaction at this time."""
     # Indexes: the primary key of transaction; topic_message__topic_id_timestamp (topic_id,
     # consensus_timestamp).
-    where = compare("t.consensus_timestamp", [Comparison("eq", consensus_timestamp)])
-    where += Where(("t.type = %s", "t.result = %s"), (_SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
-    if is_distributed():
-        # The transaction is looked up on all machines, its message on that of the topic.
-        topic = fetch_one(f"select t.entity_id from transaction t {where.sql}", where.values)
-        if topic is None or topic[0] is None:
-            return None
-        where = Where(("m.topic_id = %s", "m.consensus_timestamp = %s"), (topic[0], consensus_timestamp))
-        return _message(
-            fetch_one(f"select {_MESSAGE_COLUMNS} from topic_message m {where.sql}", where.values)
-        )
+    where = _submitted_at(consensus_timestamp)
     statement = f"""
         select {_MESSAGE_COLUMNS} from transaction t
         join topic_message m on m.topic_id = t.entity_id and m.consensus_timestamp = t.consensus_timestamp
         {where.sql}
     """
     return _message(fetch_one(statement, where.values))
+
+
+@message_at.distributed
+def _distributed_message_at(consensus_timestamp: int) -> Message | None:
+    # The transaction is looked up on all machines, its message on the topic's.
+    where = _submitted_at(consensus_timestamp)
+    topic = fetch_one(f"select t.entity_id from transaction t {where.sql}", where.values)
+    if topic is None or topic[0] is None:
+        return None
+    where = Where(("m.topic_id = %s", "m.consensus_timestamp = %s"), (topic[0], consensus_timestamp))
+    return _message(fetch_one(f"select {_MESSAGE_COLUMNS} from topic_message m {where.sql}", where.values))
+
+
+def _submitted_at(consensus_timestamp: int) -> Where:
+    where = compare("t.consensus_timestamp", [Comparison("eq", consensus_timestamp)])
+    return where + Where(("t.type = %s", "t.result = %s"), (_SUBMIT_MESSAGE, result_codes.NUMBERS["SUCCESS"]))
 
 
 def _message(row: Row | None) -> Message | None:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import psycopg
 
+from ledger.queries import distributed_transaction_lists as distributed
 from ledger.queries.account_pages import is_narrow
-from ledger.queries.distributed import transaction_lists as distributed
 from ledger.queries.transaction_sides import (
     Accounts,
     TransactionSelection,
@@ -27,12 +27,11 @@ from ledger.queries.transaction_sides import (
 )
 from ledger.queries.transaction_streams import Side, Sql, Window, intersect
 from ledger.queries.transactions import FullTransaction, columns
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, windows
+from mirror.core.db.distribution import choose, distributable
 from mirror.core.db.reading import budget
+from mirror.core.db.reading.by_month import ALL_TIMES, and_months, is_partitioned, windows
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 
 # The rows of each stream that the first step looks at, and the last ones.
 _MIN_ROWS, _MAX_ROWS = 256, 65_536
@@ -57,17 +56,28 @@ _MIN_PROBED_ROWS = 1024
 _MAX_ACCOUNTS = (200, 1024)
 
 
-def transactions(selection: TransactionSelection, query: Query) -> tuple[list[FullTransaction], int | None]:
-    """Return a page of transactions by consensus timestamp.
+Page = tuple[list[FullTransaction], int | None]
+"""Transactions, and the time up to which all have been seen, if time ran out before the page was full."""
 
-    Also return the time up to which all have been seen, if time ran out before the page was full.
-    """
+
+@distributable
+def transactions(selection: TransactionSelection, query: Query) -> Page:
+    """Return a page of transactions by consensus timestamp."""
     accounts = accounts_of(selection.accounts)
-    if accounts == ():
-        return [], None
-    if has_single_index(selection, accounts) and not is_partitioned() and not is_distributed():
+    if accounts != () and has_single_index(selection, accounts) and not is_partitioned():
         account = accounts[0] if isinstance(accounts, tuple) else 0
         return _indexed_page(selection, account, query), None
+    return _by_month(selection, accounts, query)
+
+
+@transactions.distributed
+def _distributed_transactions(selection: TransactionSelection, query: Query) -> Page:
+    return _by_month(selection, accounts_of(selection.accounts), query)
+
+
+def _by_month(selection: TransactionSelection, accounts: Accounts, query: Query) -> Page:
+    if accounts == ():
+        return [], None
     # Where tables are partitioned by month, month by month.
     page: list[FullTransaction] = []
     seen_until: int | None = None
@@ -85,19 +95,28 @@ def transactions(selection: TransactionSelection, query: Query) -> tuple[list[Fu
     return page, None
 
 
-def _transactions(
-    selection: TransactionSelection, accounts: Accounts, query: Query
-) -> tuple[list[FullTransaction], int | None]:
-    if is_distributed() and isinstance(accounts, Bounds) and is_narrow(accounts):
-        # Reading the few of them that exist is cheap compared with a step.
-        account_ids = distinct_accounts(accounts, entities=selection.entities, most=_MAX_ACCOUNTS[0])
-        if account_ids == ():
-            return [], None
-        accounts = accounts if account_ids is None else account_ids
+def _transactions(selection: TransactionSelection, accounts: Accounts, query: Query) -> Page:
+    accounts = _existing(selection, accounts)
+    if accounts == ():
+        return [], None
     plan = sides_of(selection, accounts)
     if plan.direct or selection.timestamps.equal:
         return _read_side(plan.sides[0], selection.timestamps, query), None
     return _Search(selection, accounts, query).run()
+
+
+@distributable
+def _existing(selection: TransactionSelection, accounts: Accounts) -> Accounts:
+    return accounts
+
+
+@_existing.distributed
+def _distributed_existing(selection: TransactionSelection, accounts: Accounts) -> Accounts:
+    # Reading the few that exist in a narrow range is cheap compared with a step.
+    if not isinstance(accounts, Bounds) or not is_narrow(accounts):
+        return accounts
+    account_ids = distinct_accounts(accounts, entities=selection.entities, most=_MAX_ACCOUNTS[0])
+    return accounts if account_ids is None else account_ids
 
 
 def _page(keys: Sql, query: Query, times: Bounds) -> list[FullTransaction]:
@@ -157,11 +176,13 @@ def _indexed_text(shape: TransactionSelection, has_account: bool, query: Query) 
     return Sql(_page_text(keys, query, ALL_TIMES), keys.values)
 
 
+@distributable
 def _read_side(side: Side, timestamps: Bounds, query: Query) -> list[FullTransaction]:
     """Return a page of a side, each of whose streams stops early."""
-    if is_distributed():
-        return distributed.page(side, Window(timestamps, query.direction), query)
     return _page(side.keys(Window(timestamps, query.direction), query.limit), query, timestamps)
+
+
+_read_side.distributed(distributed.page)
 
 
 class _Step(NamedTuple):
@@ -190,6 +211,55 @@ def _step(side: Side, timestamps: Bounds, query: Query, edge: Sql) -> _Step:
     return _Step(transactions, rows[0][-1])
 
 
+@distributable
+def _first_step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
+    """Look at a number of a side's rows."""
+    return _step(side, timestamps, query, side.edge(Window(timestamps, query.direction), number))
+
+
+@_first_step.distributed
+def _distributed_first_step(side: Side, timestamps: Bounds, query: Query, number: int) -> _Step:
+    edge = distributed.edge(side, Window(timestamps, query.direction), number)
+    return _step_until(side, timestamps, query, edge)
+
+
+@distributable
+def _step_until(side: Side, timestamps: Bounds, query: Query, edge: int | None) -> _Step:
+    """Look at a side's rows up to a known time, or all of them."""
+    return _step(side, timestamps, query, Sql("select %s::bigint as at", (edge,)))
+
+
+@_step_until.distributed
+def _distributed_step_until(side: Side, timestamps: Bounds, query: Query, edge: int | None) -> _Step:
+    if edge is not None:
+        timestamps = _bounds_until(timestamps, edge, descending=query.descending)
+    return _Step(_read_side(side, timestamps, query), edge)
+
+
+@distributable
+def _edges(sides: Sequence[Side], window: Window, number: int) -> list[int | None]:
+    """Return how far each side comes by looking at the same number of rows; None for all the way."""
+    edges = [side.edge(window, number) for side in sides]
+    statement = "select " + ", ".join(f"({edge.text})" for edge in edges)
+    ((*side_edges,),) = fetch(statement, [value for edge in edges for value in edge.values])
+    return side_edges
+
+
+_edges.distributed(distributed.edges)
+
+
+@distributable
+def _both(sides: Sequence[Side], window: Window, query: Query, number: int) -> list[FullTransaction]:
+    """Return the first transactions of both sides within a window, of about so many rows."""
+    left, right = sides
+    return _page(
+        intersect(left, right, window, query.limit, number // _ROWS_PER_LOOKUP), query, window.bounds
+    )
+
+
+_both.distributed(distributed.intersect)
+
+
 class _Search:
     """A list that is searched in steps."""
 
@@ -202,9 +272,9 @@ class _Search:
         self._counts = list(_MAX_ACCOUNTS)
         self._unread = selection.timestamps
         self._rows: list[FullTransaction] = []
-        self._number = max(_MIN_DISTRIBUTED_ROWS if is_distributed() else _MIN_ROWS, 2 * query.limit)
+        self._number = max(choose(_MIN_ROWS, distributed=_MIN_DISTRIBUTED_ROWS), 2 * query.limit)
 
-    def run(self) -> tuple[list[FullTransaction], int | None]:
+    def run(self) -> Page:
         # A link can't move on from an excluded value.
         total = 0.0 if self._unread.unequal else budget.total()
         page, max_seconds = self._rows, budget.share()
@@ -213,7 +283,7 @@ class _Search:
             started_at = time.monotonic()
             if seen_until is None:
                 # The accounts' rows: for most requests these fill the page.
-                step = self._first(self._plan.sides[0])
+                step = _first_step(self._plan.sides[0], self._unread, self._query, self._number)
             elif not total:
                 step = self._next_step()
             else:
@@ -236,7 +306,7 @@ class _Search:
             seconds = time.monotonic() - started_at
             if total and budget.remaining() < seconds and not self._unread.empty:
                 return page, seen_until
-            if not total or seconds < total * (_SHORT_DISTRIBUTED if is_distributed() else _SHORT):
+            if not total or seconds < total * choose(_SHORT, distributed=_SHORT_DISTRIBUTED):
                 # At most twice what is missing needs, if as many rows have as many transactions again.
                 growth = min(_GROWTH, 1 + 2 * (self._query.limit - len(page)) // (len(step.rows) or 1))
                 self._number = min(self._number * growth, _MAX_ROWS)
@@ -259,7 +329,7 @@ class _Search:
         if (step := self._intersect(side_edges)) is not None:
             return step
         index = self._farthest_side(side_edges)
-        return self._step_until(self._plan.sides[index], side_edges[index])
+        return _step_until(self._plan.sides[index], self._unread, self._missing, side_edges[index])
 
     def _farthest_side(self, side_edges: Sequence[int | None]) -> int:
         """Return which side comes farthest."""
@@ -283,13 +353,7 @@ class _Search:
         if start is None or abs(start - near) * _MAX_RATIO < abs(start - far):
             return None
         window = Window(_bounds_until(self._unread, near, descending=descending), self._query.direction)
-        left, right = self._plan.sides
-        if is_distributed():
-            return _Step(
-                distributed.intersect(left, right, window, self._query._replace(limit=self._limit)), near
-            )
-        keys = intersect(left, right, window, self._limit, self._number // _ROWS_PER_LOOKUP)
-        return _Step(_page(keys, self._query, window.bounds), near)
+        return _Step(_both(self._plan.sides, window, self._missing, self._number), near)
 
     def _last_timestamp(self) -> int:
         last: int
@@ -303,36 +367,13 @@ class _Search:
         return max(last, bound) if self._query.descending else min(last, bound)
 
     def _side_edges(self) -> list[int | None]:
-        """Return how far each side comes by looking at the same number of rows; None for all the way."""
-        window = Window(self._unread, self._query.direction)
-        if is_distributed():
-            return [distributed.edge(side, window, self._number) for side in self._plan.sides]
-        edges = [side.edge(window, self._number) for side in self._plan.sides]
-        statement = "select " + ", ".join(f"({edge.text})" for edge in edges)
-        ((*side_edges,),) = fetch(statement, [value for edge in edges for value in edge.values])
-        return side_edges
-
-    def _first(self, side: Side) -> _Step:
-        window = Window(self._unread, self._query.direction)
-        if is_distributed():
-            return self._step_until(side, distributed.edge(side, window, self._number))
-        return _step(side, self._unread, self._query, side.edge(window, self._number))
-
-    def _step_until(self, side: Side, edge: int | None) -> _Step:
-        """Look at a side's rows up to a known time, or all of them."""
-        query = self._query._replace(limit=self._limit)
-        if not is_distributed():
-            return _step(side, self._unread, query, Sql("select %s::bigint as at", (edge,)))
-        unread = self._unread
-        if edge is not None:
-            unread = _bounds_until(unread, edge, descending=query.descending)
-        return _Step(_read_side(side, unread, query), edge)
+        return _edges(self._plan.sides, Window(self._unread, self._query.direction), self._number)
 
     @property
-    def _limit(self) -> int:
-        """The number of rows missing from the page, as one of few numbers: each is a statement of its own."""
+    def _missing(self) -> Query:
+        """The query of the rows missing from the page. Few limits: each is a statement of its own."""
         missing = self._query.limit - len(self._rows)
-        return min(self._query.limit, 1 << (missing - 1).bit_length())
+        return self._query._replace(limit=min(self._query.limit, 1 << (missing - 1).bit_length()))
 
 
 def _bounds_until(bounds: Bounds, edge: int, *, descending: bool) -> Bounds:

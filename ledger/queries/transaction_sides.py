@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ledger.queries.transaction_streams import TRANSACTION, Side, Sql, Stream
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import and_months
+from ledger.queries.transactions import and_same_payer
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.by_month import and_months
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, NOTHING, Comparison, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi import result_codes
 
 # The index of transfers by account leaves out the account that collects all fees, as nearly every transaction
@@ -140,14 +141,9 @@ def distinct_accounts(bounds: Bounds, *, entities: bool, most: int) -> tuple[int
     return tuple(sorted(accounts - bounds.unequal))
 
 
+@distributable
 def _distinct(table: str, column: str, id_bounds: Bounds, extra: Where, most: int) -> Sql:
     """Return a statement of the smallest values of a column, which is the first one of an index."""
-    if is_distributed():
-        where = extra + replace(id_bounds, unequal=frozenset()).where(column)
-        text = f"""
-            select distinct {column}::bigint as id from {table} {where.sql} order by id limit {most:d}
-        """
-        return Sql(text, where.values)
     first = extra + replace(id_bounds, unequal=frozenset()).where(column)
     upper = Bounds(upper=id_bounds.upper).where(column)
     following = extra + Where((f"{column} > found.id",)) + upper
@@ -161,6 +157,13 @@ def _distinct(table: str, column: str, id_bounds: Bounds, extra: Where, most: in
         select id from found where id is not null limit {most:d}
     """
     return Sql(text, (*first.values, *following.values))
+
+
+@_distinct.distributed
+def _distributed_distinct(table: str, column: str, id_bounds: Bounds, extra: Where, most: int) -> Sql:
+    where = extra + replace(id_bounds, unequal=frozenset()).where(column)
+    text = f"select distinct {column}::bigint as id from {table} {where.sql} order by id limit {most:d}"
+    return Sql(text, where.values)
 
 
 # TYPES AND RESULTS
@@ -327,21 +330,21 @@ def _where_party(selection: TransactionSelection, accounts: Accounts) -> Where:
         exists = _exists(table, " and ".join(condition.conditions), selection.timestamps)
         conditions.append(Where((exists,), condition.values))
     if selection.credit is None and selection.entities:
-        condition = _where_account(accounts, "e.entity_id")
-        if is_distributed():
-            conditions.append(_distributed_where_named(condition))
-        else:
-            exists = _exists("entity_transaction e", " and ".join(condition.conditions), selection.timestamps)
-            conditions.append(Where((exists,), condition.values))
+        conditions.append(_where_named(_where_account(accounts, "e.entity_id"), selection.timestamps))
     text = " or ".join(f"({alternative.conditions[0]})" for alternative in conditions)
     return Where((f"({text})",), tuple(value for alternative in conditions for value in alternative.values))
 
 
-def _distributed_where_named(condition: Where) -> Where:
-    """Return the condition that a row of entity_transaction names transaction t.
+@distributable
+def _where_named(condition: Where, times: Bounds) -> Where:
+    """Return the condition that a row of entity_transaction names transaction t."""
+    exists = _exists("entity_transaction e", " and ".join(condition.conditions), times)
+    return Where((exists,), condition.values)
 
-    These rows are with their entity, not with the payer, so they are looked up by times that are known.
-    """
+
+@_where_named.distributed
+def _distributed_where_named(condition: Where, times: Bounds) -> Where:
+    # These rows are with their entity, not with the payer, so they are looked up by times that are known.
     # Index: the primary key (entity_id, consensus_timestamp).
     where = condition + Where(("e.consensus_timestamp = any(%s)",), (TIMES,))
     among = f"select e.consensus_timestamp from entity_transaction e {where.sql}"
@@ -356,8 +359,7 @@ def _where_account(accounts: Accounts, column: str) -> Where:
 
 def _exists(tables: str, condition: str, times: Bounds) -> str:
     alias = tables.partition(" ")[2]
-    if is_distributed():
-        condition += f" and {alias}.payer_account_id = t.payer_account_id"
+    condition += and_same_payer(alias)
     return (
         f"coalesce((select true from {tables} where {alias}.consensus_timestamp = t.consensus_timestamp "
         f"and {condition}{and_months(times, f'{alias}.consensus_timestamp')} limit 1), false)"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mirror.core.db.partitions.reading import and_months, month_conditions
+from mirror.core.db.reading.by_month import and_months, month_conditions
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, NOTHING, Where
-from mirror.core.db.sql.bounds import Bounds
 
 TRANSACTION = "transaction t"
 

@@ -7,11 +7,10 @@ sub-selects. For a page this costs about a third of fetching the transfers with 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.partitions.reading import ALL_TIMES, and_months, is_partitioned, time_bounds
+from mirror.core.db.distribution import choose, distributable
+from mirror.core.db.reading.by_month import ALL_TIMES, and_months, is_partitioned, time_bounds
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from mirror.core.values.hapi import result_codes
 
 # Indexes: crypto_transfer__consensus_timestamp, token_transfer__token_account_timestamp; both start with the
@@ -100,12 +99,15 @@ def columns(times: Bounds, *, more: bool = False) -> str:
 
     `more`: with those that only a query for one id or hash has.
     """
-    months = {alias: and_months(times, f"{alias}.consensus_timestamp") for alias in "ckf"}
-    if is_distributed():
-        # What belongs to a transaction is with its payer.
-        for alias in "ckf":
-            months[alias] += f" and {alias}.payer_account_id = t.payer_account_id"
-    return (_COLUMNS + _MORE_COLUMNS if more else _COLUMNS + ", null, null").format(**months)
+    conditions = {
+        alias: and_months(times, f"{alias}.consensus_timestamp") + and_same_payer(alias) for alias in "ckf"
+    }
+    return (_COLUMNS + _MORE_COLUMNS if more else _COLUMNS + ", null, null").format(**conditions)
+
+
+def and_same_payer(alias: str) -> str:
+    """Return ` and ...`: rows of a transaction t are on the machine of its payer. Nothing on one machine."""
+    return choose("", distributed=f" and {alias}.payer_account_id = t.payer_account_id")
 
 
 def transactions_of_id(
@@ -122,30 +124,38 @@ def transactions_of_id(
     return _all(where + query.where, times)
 
 
+@distributable
 def transactions_of_ids(
     ids: Sequence[tuple[int, int]], query: Query, times: Bounds = ALL_TIMES
 ) -> list[FullTransaction]:
     """Return the same of several ids, pairs of payer and valid start."""
     # Index: transaction__transaction_id (valid_start_ns, payer_account_id).
-    if is_distributed():
-        # On the machines of these payers.
-        conditions = ("t.payer_account_id = any(%s)", "t.valid_start_ns = any(%s)")
-        where = Where(conditions, (sorted({payer for payer, _ in ids}), [start for _, start in ids]))
-        known = set(ids)
-        rows = _all(where + query.where, times)
-        return [row for row in rows if (row.payer_account_id, row.valid_start_ns) in known]
     among = "(t.payer_account_id, t.valid_start_ns) in (select * from unnest(%s::bigint[], %s::bigint[]))"
     where = Where((among,), ([payer for payer, _ in ids], [start for _, start in ids]))
     return _all(where + query.where, times)
+
+
+@transactions_of_ids.distributed
+def _distributed_transactions_of_ids(
+    ids: Sequence[tuple[int, int]], query: Query, times: Bounds = ALL_TIMES
+) -> list[FullTransaction]:
+    # On the machines of these payers.
+    conditions = ("t.payer_account_id = any(%s)", "t.valid_start_ns = any(%s)")
+    where = Where(conditions, (sorted({payer for payer, _ in ids}), [start for _, start in ids]))
+    known = set(ids)
+    rows = _all(where + query.where, times)
+    return [row for row in rows if (row.payer_account_id, row.valid_start_ns) in known]
 
 
 def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     """Return all transactions of one 48-byte hash with the payer of the first."""
     # Indexes: transaction_hash__hash of the partition that the first byte selects; then the primary key
     # (consensus_timestamp).
-    times = _times_of_hash(digest) if is_partitioned() else ALL_TIMES
-    if is_distributed():
-        return _distributed_transactions_of_hash(digest, query, times)
+    return _of_hash(digest, query, _times_of_hash(digest) if is_partitioned() else ALL_TIMES)
+
+
+@distributable
+def _of_hash(digest: bytes, query: Query, times: Bounds) -> list[FullTransaction]:
     statement = f"""
         with found as materialized (
             select consensus_timestamp, payer_account_id
@@ -172,7 +182,8 @@ def transactions_of_hash(digest: bytes, query: Query) -> list[FullTransaction]:
     return [FullTransaction._make(row) for row in fetch(statement, values)]
 
 
-def _distributed_transactions_of_hash(digest: bytes, query: Query, times: Bounds) -> list[FullTransaction]:
+@_of_hash.distributed
+def _distributed_of_hash(digest: bytes, query: Query, times: Bounds) -> list[FullTransaction]:
     # Index: transaction_hash__hash, of the partition that the first byte selects. The hash, whole or its
     # first 32 bytes as it is stored since it has a suffix, says on which machines.
     candidates = fetch(

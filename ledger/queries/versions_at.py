@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64, Where
-from mirror.core.db.sql.bounds import Bounds
 
 
 def latest_version(table: str, columns: str, where: str) -> str:

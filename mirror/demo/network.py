@@ -34,7 +34,7 @@ from mirror.demo.streams.signing import SigningNode
 from mirror.demo.world.accounts import HBAR, Account
 from mirror.demo.world.fees import Price
 from mirror.demo.world.world import World
-from network.fees.high_volume import ONCE
+from network.fees.estimate import ONCE
 
 LOGGING_SINCE: HapiVersion = (0, 71, 0)
 START = 1_735_765_200_000_000_000  # 2025-01-01T21:00, ns: a few hours from there cross a midnight

@@ -24,7 +24,7 @@ from ledger.ingest import stored_network
 from ledger.stream.source import stream_settings
 from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import distributing
+from mirror.core.db.distribution import cluster
 from mirror.core.logs import Echo
 from mirror.core.processes import operating_system, signals
 from mirror.node.admin import access, production
@@ -241,7 +241,7 @@ def _wait_for_tables(echo: Echo) -> None:
     while missing:
         time.sleep(_TABLES_SECONDS)
         missing = tables.missing()
-    distributing.check_distributed()
+    cluster.check_distributed()
 
 
 def _answers() -> bool:

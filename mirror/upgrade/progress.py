@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.core.logs import Echo
 from mirror.core.processes.progress import Pace
 from mirror.upgrade.remaining import Remaining

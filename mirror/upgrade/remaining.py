@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mirror.core.db import statements
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration
 from mirror.models import UPGRADE_LOCK

@@ -8,20 +8,27 @@ import psycopg
 from django.db import OperationalError, connection, transaction
 from psycopg import errors
 
-from contracts.backfills import allowances, blooms, indexes, weibars
+from contracts.backfills import amounts, blooms, indexes
 from contracts.backfills import logs as call_logs
 from ledger.backfills import block_times, loaded_ranges, rewards
 from mirror.core import config, logs
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.backfill import INDEX_BUILDS, TITLES, Backfill, IndexBuild, KeyRange, MonthlyPartitioning
-from mirror.core.db.partitions import indexing
+from mirror.core.db.partitions import partitioning
 from mirror.core.db.partitions.catalogue import partitionable_tables
 from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.db.schema.backfill import (
+    INDEX_BUILDS,
+    TITLES,
+    Backfill,
+    IndexBuild,
+    KeyRange,
+    MonthlyPartitioning,
+)
 from mirror.models import UPGRADE_LOCK
 from mirror.upgrade import remaining, tables
 from mirror.upgrade.remaining import Remaining
-from tokens.backfills import nft_transfers
+from tokens.backfills import NFT_TRANSFERS
 
 log = logs.logger(__name__)
 
@@ -39,9 +46,9 @@ _SECONDS_BETWEEN_CHECKS = 0.2
 _BUSY = (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)
 
 _OF_ROWS = (
-    allowances.SPENT_BY_CONTRACTS, block_times.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
-    loaded_ranges.RANGES, call_logs.DUPLICATES, nft_transfers.NFT_TRANSFERS,
-    call_logs.HASHES, call_logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, weibars.WEIBARS,
+    amounts.SPENT_BY_CONTRACTS, block_times.TIMES, blooms.BLOOMS, indexes.CHILDREN, indexes.POSITIONS,
+    loaded_ranges.RANGES, call_logs.DUPLICATES, NFT_TRANSFERS,
+    call_logs.HASHES, call_logs.SYNTHETIC, rewards.DELETED_NODES, rewards.LONG_STAKES, amounts.WEIBARS,
     MonthlyPartitioning(name="monthly_partitions"),
 )  # fmt: skip
 _BY_NAME = INDEX_BUILDS | {backfill.name: backfill for backfill in _OF_ROWS}
@@ -176,8 +183,8 @@ def _build(build: IndexBuild) -> None:
     is_valid = statements.value(
         "select indisvalid from pg_index where indexrelid = to_regclass(%s)", [build.index]
     )
-    if not is_valid and indexing.is_partitioned(build.statement):
-        indexing.build(build.statement)
+    if not is_valid and partitioning.has_partitions(build.statement):
+        partitioning.build_index(build.statement)
     elif not is_valid:
         # An interrupted attempt may have left it.
         statements.execute(f"drop index concurrently if exists {build.index}")

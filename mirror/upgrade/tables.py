@@ -14,7 +14,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
-from mirror.core.db.distribution import distributing, is_distributed
+from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables
 from mirror.core.db.partitions.partitioning import partition_table
 from mirror.core.logs import Echo
@@ -48,7 +48,7 @@ def make_tables(echo: Echo) -> None:
     check_writable()
     check_restored()
     check_commit()
-    distributing.check_setting()
+    cluster.check_setting()
     # Another process may make the tables, such as a loader that starts while `manage.py upgrade` runs.
     with statements.locked(_LOCK, pause=_RETRY_SECONDS):
         if missing():
@@ -57,7 +57,7 @@ def make_tables(echo: Echo) -> None:
             call_command("migrate", interactive=False, verbosity=0)
         _forget_replaced()
         arrange_partitions()
-        distributing.distribute_if_configured()
+        cluster.distribute_if_configured()
 
 
 def check_writable() -> None:
@@ -99,7 +99,7 @@ def check_current() -> None:
     Likewise if its tables are distributed and the setting says otherwise, or the other way round.
     """
     check_migrated()
-    distributing.check_distributed()
+    cluster.check_distributed()
 
 
 def check_migrated() -> None:
@@ -153,9 +153,8 @@ def _forget_replaced() -> None:
 def check_restored() -> None:
     if is_restoring():
         raise OperatorError(
-            "A backup is being restored into this database, and that is not finished: `manage.py restore` "
-            "goes on with it (`manage.py snapshot load` if it is a snapshot), and `manage.py restore --undo` "
-            "empties the database."
+            "A backup or a snapshot is being loaded into this database, or that was interrupted: wait, or "
+            "load it into an empty database, or a new data folder (SVC_MIRROR_DATA)."
         )
 
 

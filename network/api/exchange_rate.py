@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from ledger.api import not_loaded
 from ledger.queries import system_files
 from mirror.core import config
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring

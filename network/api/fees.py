@@ -37,8 +37,7 @@ from mirror.core.values.hapi.messages import (
 )
 from mirror.core.values.json_types import Int64, Timestamp
 from network.api.exchange_rate import no_file, rates_within
-from network.fees.estimate import Estimate, Part
-from network.fees.high_volume import MAX_UTILIZATION, ONCE
+from network.fees.estimate import MAX_UTILIZATION, ONCE, Estimate, FeePart
 from network.fees.usage import UnknownType, named_ids
 from network.queries import simple_fees
 
@@ -147,7 +146,7 @@ def estimate_json(estimate: Estimate) -> EstimateJson:
     }
 
 
-def part_json(part: Part) -> EstimatedPartJson:
+def part_json(part: FeePart) -> EstimatedPartJson:
     extras: list[FeeExtraJson] = [
         {
             "charged": charge.charged,
@@ -237,10 +236,7 @@ class Fees(SpringReadView):
 
 
 def parsed(serialized: bytes) -> tuple[Any, int, int]:
-    """Return the TransactionBody, the size and the number of signatures of a Transaction.
-
-    The size is that of the fields which are known, in their shortest form. Errors: BadRequest.
-    """
+    """Return body, size of the known fields and signatures of a Transaction. Errors: BadRequest."""
     try:
         transaction = _message(Transaction, serialized)
         if transaction.signedTransactionBytes:
@@ -256,10 +252,7 @@ def parsed(serialized: bytes) -> tuple[Any, int, int]:
 
 
 def _message(of: Any, serialized: bytes) -> Any:
-    """Return a message without unknown fields.
-
-    Errors: DecodeError, also for a field of another type than its own, at any depth.
-    """
+    """Return a message without unknown fields. Errors: DecodeError, also for a field of another type."""
     message, known = of.FromString(serialized), of.FromString(serialized)
     known.DiscardUnknownFields()
     if known.ByteSize() < message.ByteSize():

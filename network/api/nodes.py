@@ -65,10 +65,7 @@ def address_book(parameters: NodeParameters) -> int:
 
 
 def node_ids(parameters: NodeParameters) -> Where:
-    """Return the condition on the node ids: any of those that are named, as far as they are in the range.
-
-    Errors: BadRequest for an empty range.
-    """
+    """Return the condition on the node ids. Errors: BadRequest for an empty range."""
     bounds = spring.id_bounds(parameters.node_id)
     if bounds.empty:
         raise BadRequest("Invalid range provided for node.id")

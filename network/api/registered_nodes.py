@@ -11,20 +11,20 @@ from typing import Any, Literal, TypedDict
 
 from rest_framework.response import Response
 
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, Row, fetch
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
 from mirror.core.values.json_types import Int32, Int64, KeyJson, Timestamp, TimestampRangeJson, page_type
-from network.models.registered_node import Kind
+from network.models import EndpointKind
 
 _ID = re.compile(r"((eq|gt|gte|lt|lte):)?[0-9]{1,19}", re.IGNORECASE)
 
 # By the member that an endpoint of the kind has.
-_KINDS = {kind.name.lower(): kind for kind in Kind if kind is not Kind.UNKNOWN}
+_KINDS = {kind.name.lower(): kind for kind in EndpointKind if kind is not EndpointKind.UNKNOWN}
 
 
 # PARAMETERS
@@ -42,11 +42,11 @@ class KindParameter(spring.Choice):
 
     def __init__(self) -> None:
         super().__init__("type", tuple(_KINDS), "", help="Only nodes with an endpoint of this kind.")
-        self.choices = {kind.name.lower(): kind for kind in Kind}
+        self.choices = {kind.name.lower(): kind for kind in EndpointKind}
 
     @property
     def schema(self) -> dict[str, Any]:  # type: ignore[override]
-        return {"type": "string", "enum": Kind.names}
+        return {"type": "string", "enum": EndpointKind.names}
 
     def absent(self) -> Any:
         return None
@@ -75,7 +75,7 @@ def check_range(ids: list[Comparison]) -> None:
 
 
 # QUERY
-def registered_nodes(query: Query, kind: Kind | None) -> list[Row]:
+def registered_nodes(query: Query, kind: EndpointKind | None) -> list[Row]:
     """Return a page of the nodes that are not deleted, with an endpoint of the kind if one is given."""
     # Indexes: the primary key (registered_node_id); registered_node__type, of `type`, where deleted is false.
     of_kind = "" if kind is None else f" and type @> array[{kind:d}]::smallint[]"
@@ -141,7 +141,7 @@ def endpoint_json(endpoint: dict[str, Any]) -> Answer:
         "port": endpoint.get("port", 0),
         "requires_tls": endpoint.get("requires_tls", False),
         "rpc_relay": endpoint.get("rpc_relay"),
-        "type": next(kinds, Kind.GENERAL_SERVICE).name,
+        "type": next(kinds, EndpointKind.GENERAL_SERVICE).name,
     }
 
 

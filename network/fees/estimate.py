@@ -1,15 +1,60 @@
 """The fee of a transaction by a schedule of fees: for the node, the network and the service.
 
 The node's fee has a base and extras for every transaction, the network's is a multiple of it, the service's
-depends on the type. Each unit of an extra beyond the number that an entry includes is charged.
+depends on the type. Each unit of an extra beyond the number that an entry includes is charged. A busy network
+asks for more for transactions of high volume (HIP-1313).
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mirror.core.values.hapi.messages import FeeExtra, HederaFunctionality
-from network.fees.high_volume import FUNCTIONALITIES, ONCE, multiplier
 from network.fees.usage import KINDS, State, UnknownType, is_waived
+
+# HIGH VOLUME: the utilization of the network is in ten-thousandths, a multiplier in thousandths.
+
+#: The multiplier of a fee that stays as it is.
+ONCE = 1000
+MAX_UTILIZATION = 10_000
+
+#: The entries that may have such a price.
+FUNCTIONALITIES = frozenset(
+    {
+        *("CryptoCreate", "CryptoApproveAllowance", "ConsensusCreateTopic", "ScheduleCreate"),
+        *("FileCreate", "FileAppend", "ContractCreate", "HookStore"),
+        *("TokenCreate", "TokenMint", "TokenAssociateToAccount", "TokenAirdrop", "TokenClaimAirdrop"),
+    }
+)
+
+
+def multiplier(rates: Any, busy: int) -> int:
+    """Return the multiplier of these high_volume_rates: at least ONCE, at most their maximum."""
+    most: int = max(rates.max_multiplier, ONCE)
+    if rates.pricing_curve.HasField("piecewise_linear"):
+        points = [
+            (point.utilization_basis_points, point.multiplier)
+            for point in rates.pricing_curve.piecewise_linear.points
+        ]
+    else:
+        points = [(0, ONCE), (MAX_UTILIZATION, most)]
+    return min(max(_on_curve(points, busy), ONCE), most)
+
+
+def _on_curve(points: list[tuple[int, int]], busy: int) -> int:
+    """Return the height of the curve: level before its first point and after its last one."""
+    after = bisect_left(points, busy, key=lambda point: point[0])
+    if after == len(points):
+        return points[-1][1] if points else ONCE
+    right, above = points[after]
+    if after == 0 or right == busy:
+        return above
+    left, below = points[after - 1]
+    risen = abs(above - below) * (busy - left) // (right - left)
+    return below + risen if above > below else below - risen
+
+
+# FEES
 
 # Answers have fees as int64.
 _MAX_FEE = (1 << 63) - 1
@@ -32,7 +77,7 @@ class Charge(NamedTuple):
         return min(self.fee_per_unit * self.charged, _MAX_FEE)
 
 
-class Part(NamedTuple):
+class FeePart(NamedTuple):
     """A part of a fee: its base, the charges for extras, and the sum of both."""
 
     base: int = 0
@@ -41,14 +86,11 @@ class Part(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The three parts of a fee.
+    """The three parts of a fee, which contain the `multiplier` for high volume (thousandths) already."""
 
-    `multiplier` is that for high volume, in thousandths; the parts contain it already.
-    """
-
-    node: Part
+    node: FeePart
     network_multiplier: int
-    service: Part
+    service: FeePart
     multiplier: int = ONCE
 
     @property
@@ -60,7 +102,7 @@ class Estimate(NamedTuple):
         return min(self.node.total + self.network + self.service.total, _MAX_FEE)
 
 
-_NOTHING = Estimate(Part(), 0, Part())
+_NOTHING = Estimate(FeePart(), 0, FeePart())
 
 
 class _Price(NamedTuple):
@@ -125,7 +167,7 @@ class Schedule:
             thousandths = multiplier(entry.rates, busy)
         service = _part(prices, kind.uses(getattr(body, name), state), thousandths)
         if entry.node_network_fee_exempt:
-            return Estimate(Part(), 0, service, thousandths)
+            return Estimate(FeePart(), 0, service, thousandths)
         node = self._for_node(size, signatures, thousandths)
         return Estimate(node, self._network_multiplier, service, thousandths)
 
@@ -135,7 +177,7 @@ class Schedule:
             return estimate
         return estimate._replace(node=self._for_node(size, signatures, estimate.multiplier))
 
-    def _for_node(self, size: int, signatures: int, thousandths: int) -> Part:
+    def _for_node(self, size: int, signatures: int, thousandths: int) -> FeePart:
         return _part(self._node, (("PROCESSING_BYTES", size), ("SIGNATURES", signatures)), thousandths)
 
 
@@ -149,7 +191,7 @@ def _prices(entry: Any, fees: Mapping[int, int]) -> dict[str, _Price]:
     }
 
 
-def _part(entry: _Entry, uses: Iterable[tuple[str, int]], thousandths: int) -> Part:
+def _part(entry: _Entry, uses: Iterable[tuple[str, int]], thousandths: int) -> FeePart:
     """Charge for each extra that the entry names, beyond the number that it includes."""
     charges = []
     base = total = _scaled(entry.base, thousandths)
@@ -159,7 +201,7 @@ def _part(entry: _Entry, uses: Iterable[tuple[str, int]], thousandths: int) -> P
             used = min(int(count), _MAX_FEE)
             charges.append(Charge(name, _scaled(price.fee, thousandths), used, price.included))
             total += charges[-1].subtotal
-    return Part(base, tuple(charges), min(total, _MAX_FEE))
+    return FeePart(base, tuple(charges), min(total, _MAX_FEE))
 
 
 def _scaled(fee: int, thousandths: int) -> int:

@@ -42,7 +42,7 @@ Uses = Iterable[tuple[str, int]]
 _Count = Callable[[Any, State], Uses]
 
 
-class Kind(NamedTuple):
+class FeeKind(NamedTuple):
     """A type of transaction: its entry in the schedule, and a function that counts the extras it uses.
 
     `prices` is the entry with its base fee and extras, if that is the entry of another type. `is_free`: it
@@ -101,10 +101,7 @@ def _required(message: Any, name: str) -> Any:
 
 
 def _counts(**fields: str) -> _Count:
-    """Return a function that counts extras by fields of a body, each named by one text.
-
-    A message is counted by its keys, a list, text or bytes by its length, a number as it is.
-    """
+    """Return a function that counts extras by fields of a body: keys, lengths, or numbers as they are."""
     extras = [(extra, names.split()) for extra, names in fields.items()]
     return lambda body, state: [(extra, sum(_count(body, name) for name in names)) for extra, names in extras]
 
@@ -228,69 +225,69 @@ def _hook_calls(transfers: Iterable[Any], oneof: str) -> Iterator[tuple[int, int
 
 #: By the name of the body in TransactionBody.
 KINDS = {
-    "contractCall": Kind("ContractCall", _counts(GAS="gas")),
-    "contractCreateInstance": Kind(
+    "contractCall": FeeKind("ContractCall", _counts(GAS="gas")),
+    "contractCreateInstance": FeeKind(
         "ContractCreate", _counts(KEYS="adminKey", HOOK_UPDATES="hook_creation_details", GAS="gas")
     ),
-    "contractUpdateInstance": Kind("ContractUpdate", _contract_update),
-    "contractDeleteInstance": Kind("ContractDelete"),
-    "ethereumTransaction": Kind("EthereumTransaction"),
-    "hook_store": Kind("HookStore", _hook_store),
-    "hook_dispatch": Kind("HookDispatch", is_free=True),
-    "cryptoAddLiveHash": Kind("CryptoAddLiveHash"),
-    "cryptoDeleteLiveHash": Kind("CryptoDeleteLiveHash"),
-    "cryptoCreateAccount": Kind("CryptoCreate", _counts(KEYS="key", HOOK_UPDATES="hook_creation_details")),
-    "cryptoUpdateAccount": Kind(
+    "contractUpdateInstance": FeeKind("ContractUpdate", _contract_update),
+    "contractDeleteInstance": FeeKind("ContractDelete"),
+    "ethereumTransaction": FeeKind("EthereumTransaction"),
+    "hook_store": FeeKind("HookStore", _hook_store),
+    "hook_dispatch": FeeKind("HookDispatch", is_free=True),
+    "cryptoAddLiveHash": FeeKind("CryptoAddLiveHash"),
+    "cryptoDeleteLiveHash": FeeKind("CryptoDeleteLiveHash"),
+    "cryptoCreateAccount": FeeKind("CryptoCreate", _counts(KEYS="key", HOOK_UPDATES="hook_creation_details")),
+    "cryptoUpdateAccount": FeeKind(
         "CryptoUpdate", _counts(KEYS="key", HOOK_UPDATES="hook_creation_details hook_ids_to_delete")
     ),
-    "cryptoDelete": Kind("CryptoDelete"),
-    "cryptoTransfer": Kind("CryptoTransfer", _crypto_transfer),
-    "cryptoApproveAllowance": Kind(
+    "cryptoDelete": FeeKind("CryptoDelete"),
+    "cryptoTransfer": FeeKind("CryptoTransfer", _crypto_transfer),
+    "cryptoApproveAllowance": FeeKind(
         "CryptoApproveAllowance", _counts(ALLOWANCES="cryptoAllowances tokenAllowances nftAllowances")
     ),
-    "cryptoDeleteAllowance": Kind("CryptoDeleteAllowance", _counts(ALLOWANCES="nftAllowances")),
-    "fileCreate": Kind("FileCreate", _file),
-    "fileUpdate": Kind("FileUpdate", _file),
-    "fileAppend": Kind("FileAppend", _counts(STATE_BYTES="contents")),
-    "fileDelete": Kind("FileDelete"),
-    "systemDelete": Kind("SystemDelete", is_free=True),
-    "systemUndelete": Kind("SystemUndelete", is_free=True),
-    "freeze": Kind("Freeze"),
-    "consensusCreateTopic": Kind("ConsensusCreateTopic", _topic_create),
-    "consensusUpdateTopic": Kind("ConsensusUpdateTopic", _topic_update),
-    "consensusDeleteTopic": Kind("ConsensusDeleteTopic"),
-    "consensusSubmitMessage": Kind("ConsensusSubmitMessage", _submit_message),
-    "uncheckedSubmit": Kind("UncheckedSubmit"),
-    "tokenCreation": Kind("TokenCreate", _token_create),
-    "tokenUpdate": Kind("TokenUpdate", _token_keys),
-    "tokenDeletion": Kind("TokenDelete"),
-    "tokenFreeze": Kind("TokenFreezeAccount"),
-    "tokenUnfreeze": Kind("TokenUnfreezeAccount"),
-    "tokenGrantKyc": Kind("TokenGrantKycToAccount"),
-    "tokenRevokeKyc": Kind("TokenRevokeKycFromAccount"),
-    "tokenMint": Kind("TokenMint", _token_mint),
-    "tokenBurn": Kind("TokenBurn", _counts(NFT_SERIALS="serialNumbers")),
-    "tokenWipe": Kind("TokenAccountWipe", _counts(NFT_SERIALS="serialNumbers")),
-    "tokenAssociate": Kind("TokenAssociateToAccount", _counts(TOKEN_ASSOCIATE="tokens")),
-    "tokenDissociate": Kind("TokenDissociateFromAccount"),
-    "token_fee_schedule_update": Kind("TokenFeeScheduleUpdate"),
-    "token_pause": Kind("TokenPause"),
-    "token_unpause": Kind("TokenUnpause"),
-    "token_update_nfts": Kind("TokenUpdateNfts", _counts(NFT_UPDATE="serial_numbers")),
-    "tokenReject": Kind("TokenReject"),
-    "tokenAirdrop": Kind("TokenAirdrop", _airdrop, prices="CryptoTransfer"),
-    "tokenCancelAirdrop": Kind("TokenCancelAirdrop"),
-    "tokenClaimAirdrop": Kind("TokenClaimAirdrop"),
-    "scheduleCreate": Kind("ScheduleCreate", _schedule_create),
-    "scheduleSign": Kind("ScheduleSign"),
-    "scheduleDelete": Kind("ScheduleDelete"),
-    "util_prng": Kind("UtilPrng"),
-    "atomic_batch": Kind("AtomicBatch"),
-    "nodeCreate": Kind("NodeCreate"),
-    "nodeUpdate": Kind("NodeUpdate"),
-    "nodeDelete": Kind("NodeDelete"),
-    "registeredNodeCreate": Kind("RegisteredNodeCreate"),
-    "registeredNodeUpdate": Kind("RegisteredNodeUpdate"),
-    "registeredNodeDelete": Kind("RegisteredNodeDelete"),
-    "node_stake_update": Kind("NodeStakeUpdate"),
+    "cryptoDeleteAllowance": FeeKind("CryptoDeleteAllowance", _counts(ALLOWANCES="nftAllowances")),
+    "fileCreate": FeeKind("FileCreate", _file),
+    "fileUpdate": FeeKind("FileUpdate", _file),
+    "fileAppend": FeeKind("FileAppend", _counts(STATE_BYTES="contents")),
+    "fileDelete": FeeKind("FileDelete"),
+    "systemDelete": FeeKind("SystemDelete", is_free=True),
+    "systemUndelete": FeeKind("SystemUndelete", is_free=True),
+    "freeze": FeeKind("Freeze"),
+    "consensusCreateTopic": FeeKind("ConsensusCreateTopic", _topic_create),
+    "consensusUpdateTopic": FeeKind("ConsensusUpdateTopic", _topic_update),
+    "consensusDeleteTopic": FeeKind("ConsensusDeleteTopic"),
+    "consensusSubmitMessage": FeeKind("ConsensusSubmitMessage", _submit_message),
+    "uncheckedSubmit": FeeKind("UncheckedSubmit"),
+    "tokenCreation": FeeKind("TokenCreate", _token_create),
+    "tokenUpdate": FeeKind("TokenUpdate", _token_keys),
+    "tokenDeletion": FeeKind("TokenDelete"),
+    "tokenFreeze": FeeKind("TokenFreezeAccount"),
+    "tokenUnfreeze": FeeKind("TokenUnfreezeAccount"),
+    "tokenGrantKyc": FeeKind("TokenGrantKycToAccount"),
+    "tokenRevokeKyc": FeeKind("TokenRevokeKycFromAccount"),
+    "tokenMint": FeeKind("TokenMint", _token_mint),
+    "tokenBurn": FeeKind("TokenBurn", _counts(NFT_SERIALS="serialNumbers")),
+    "tokenWipe": FeeKind("TokenAccountWipe", _counts(NFT_SERIALS="serialNumbers")),
+    "tokenAssociate": FeeKind("TokenAssociateToAccount", _counts(TOKEN_ASSOCIATE="tokens")),
+    "tokenDissociate": FeeKind("TokenDissociateFromAccount"),
+    "token_fee_schedule_update": FeeKind("TokenFeeScheduleUpdate"),
+    "token_pause": FeeKind("TokenPause"),
+    "token_unpause": FeeKind("TokenUnpause"),
+    "token_update_nfts": FeeKind("TokenUpdateNfts", _counts(NFT_UPDATE="serial_numbers")),
+    "tokenReject": FeeKind("TokenReject"),
+    "tokenAirdrop": FeeKind("TokenAirdrop", _airdrop, prices="CryptoTransfer"),
+    "tokenCancelAirdrop": FeeKind("TokenCancelAirdrop"),
+    "tokenClaimAirdrop": FeeKind("TokenClaimAirdrop"),
+    "scheduleCreate": FeeKind("ScheduleCreate", _schedule_create),
+    "scheduleSign": FeeKind("ScheduleSign"),
+    "scheduleDelete": FeeKind("ScheduleDelete"),
+    "util_prng": FeeKind("UtilPrng"),
+    "atomic_batch": FeeKind("AtomicBatch"),
+    "nodeCreate": FeeKind("NodeCreate"),
+    "nodeUpdate": FeeKind("NodeUpdate"),
+    "nodeDelete": FeeKind("NodeDelete"),
+    "registeredNodeCreate": FeeKind("RegisteredNodeCreate"),
+    "registeredNodeUpdate": FeeKind("RegisteredNodeUpdate"),
+    "registeredNodeDelete": FeeKind("RegisteredNodeDelete"),
+    "node_stake_update": FeeKind("NodeStakeUpdate"),
 }

@@ -73,10 +73,7 @@ def address_book_change(item: RecordItem, batch: Batch) -> None:
 
 @at_genesis
 def first_books(state: GenesisState, timestamp: int, batch: Batch) -> None:
-    """Store the address books that a network begins with, once file_data holds them.
-
-    Rows: those of `address_book_change`.
-    """
+    """Store the address books that a network begins with. Rows: those of `address_book_change`."""
     if any(entity_id.decode(number)[2] in ADDRESS_BOOK_NUMS for number in state.files):
         batch.barrier(complete_address_books)
 
@@ -108,10 +105,7 @@ def complete_address_books(cursor: CursorWrapper) -> None:
 
 
 def store_address_book(cursor: CursorWrapper, content: bytes, *, file: int, timestamp: int) -> None:
-    """Store a book of `file` (encoded id) that is valid after this consensus timestamp; idempotent.
-
-    Errors: StreamFileError when the content is not (yet) a book.
-    """
+    """Store a book of `file` that is valid after this time; idempotent. Errors: StreamFileError."""
     name, start = f"address book of {timestamp}", timestamp + 1
     try:
         book = messages.parse(NodeAddressBook, content)

@@ -8,8 +8,7 @@ from ledger.ingest.rows.batch import Batch
 from ledger.ingest.rows.registry import handles
 from ledger.stream.record_item import RecordItem
 from mirror.core.values.hapi.messages import RegisteredServiceEndpoint
-from network.models import RegisteredNode
-from network.models.registered_node import Kind
+from network.models import EndpointKind, RegisteredNode
 
 _BLOCK_NODE_APIS = {
     number: name for name, number in RegisteredServiceEndpoint.BlockNodeEndpoint.BlockNodeApi.items()
@@ -92,9 +91,9 @@ def _address(packed: bytes) -> str:
     return ":".join(f"{int(group, 16):x}" for group in address.exploded.split(":"))
 
 
-def _kind(endpoint: Any) -> Kind:
+def _kind(endpoint: Any) -> EndpointKind:
     member = endpoint.WhichOneof("endpoint_type")
-    return Kind.UNKNOWN if member is None else Kind[member.upper()]
+    return EndpointKind.UNKNOWN if member is None else EndpointKind[member.upper()]
 
 
 def _endpoint(endpoint: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The nodes of an address book, each with its changes since, its endpoints and its stake."""
 
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Row, fetch, fetch_one
-from mirror.core.db.sql.query import Query
 
 
 def exists(file_id: int) -> bool:

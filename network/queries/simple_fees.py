@@ -6,8 +6,8 @@ from threading import Lock
 
 from ledger.queries.system_files import SIMPLE_FEES, system_file
 from mirror.core import config
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values.hapi.messages import DecodeError, FeeSchedule
 from network.fees.estimate import Schedule
 from network.fees.genesis import genesis
@@ -24,10 +24,7 @@ _read: tuple[float, Schedule] | None = None  # when the file was last read, and 
 
 
 def schedule() -> Schedule:
-    """Return the schedule of the file, read again after a while; without a file the built-in one.
-
-    Errors: psycopg.Error.
-    """
+    """Return the file's schedule, read again after a while, or the built-in one. Errors: psycopg.Error."""
     global _read
     now = time.monotonic()
     with _lock:
@@ -53,10 +50,7 @@ def _decoded(content: bytes) -> Schedule:
 
 
 def facts(ids: Collection[int], *, of_topics: bool = False) -> dict[int, Facts]:
-    """Return the facts of these tokens, or topics, by id; ids of something else are left out.
-
-    Errors: psycopg.Error.
-    """
+    """Return the facts of these tokens, or topics, by id; others are left out. Errors: psycopg.Error."""
     if not ids:
         return {}
     # Indexes: the primary keys (token_id, id, entity_id).

@@ -97,7 +97,7 @@ def measure(name: str, seconds: float, checkout: Path) -> str:
         node.checkout = checkout
         node.descriptors = getattr(module, "DESCRIPTORS", 0)
         try:
-            node.start(*getattr(module, "COMMAND", ("up", "--live")))
+            node.start("up", "--live")
             node.wait_for(lambda: node.last() > 0)
             with OrdinaryClient(node.port):
                 time.sleep(_WARM_UP_SECONDS)

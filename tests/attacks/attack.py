@@ -1,8 +1,8 @@
 """The form of an attack: a module of this folder with the function `attack`.
 
 Its docstring says what the attacker does. `SETTINGS` are those of the node (not needed: the defaults),
-`COMMAND` how it is started (not needed: `manage.py up --live`), and `DESCRIPTORS` how many files each of its
-processes may have open (not needed: as many as those of the tests).
+`DESCRIPTORS` how many files each of its processes may have open (not needed: as many as those of the tests),
+and `STARTED = False` that it starts the node itself.
 """
 
 import socket

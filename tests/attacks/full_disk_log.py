@@ -12,11 +12,13 @@ from tests.node import kill
 
 # Every write to it fails as on a full disk.
 _FULL = Path("/dev/full")
+STARTED = False
 
 
 def attack(target: Target) -> Outcome:
     node = target.node
-    node.stop(signal.SIGTERM)
+    if node.process:
+        node.stop(signal.SIGTERM)
     node.output = _FULL
     node.begin("up", "--live")
     process, killed = node.process, 0

@@ -12,7 +12,7 @@ from tests.attacks.attack import ATTACKER, Outcome, Target
 from tests.grpc_client import SUBSCRIBE, Client, TopicWriter, topic_query
 from tests.http2 import Http2Connection
 
-_TOPIC, _MESSAGES = 9_700_001, 2_000
+_TOPIC, _MESSAGES = 9_600_001, 2_000
 _CONNECTIONS, _STREAMS = 200, 5
 _ATTEMPTS = 5
 

@@ -141,9 +141,7 @@ def _compare(given: argparse.Namespace, single: Side, distributed: Side) -> Iter
                 if url not in seen:
                     seen.add(url)
                     yield Compared(
-                        f"members {path}",
-                        url,
-                        *(side.ask(url, given.runs) for side in (single, distributed)),
+                        f"members {path}", url, *(side.ask(url, given.runs) for side in (single, distributed))
                     )
 
 

@@ -24,7 +24,6 @@ from psycopg import sql
 
 from ledger.stream import record_names
 from ledger.stream.content import content_of
-from mirror import compiled
 from mirror.core.values.hapi.messages import RecordStreamFile, SidecarFile, SignedTransaction, TransactionBody
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from mirror.node.postgres.installation import PORT, server_paths
@@ -61,7 +60,6 @@ def main() -> None:
     (folder / "data").mkdir(mode=0o755)
     manage = [sys.executable, str(ROOT / "manage.py")]
     try:
-        print(f"compiled: {compiled.sentence()}")
         began = time.monotonic()
         _STREAMS[options.stream](streams.into(folder / "stream"), options.count, options.per_block)
         print(f"composed {options.count:,} transactions in {time.monotonic() - began:.1f} s", flush=True)

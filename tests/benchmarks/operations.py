@@ -186,7 +186,7 @@ def own_tables() -> tuple[str, ...]:
 
 def to_form_of_original() -> list[str]:
     """Return the statements that remove from a database what the original does not have."""
-    from mirror.core.db.backfill import IndexBuild
+    from mirror.core.db.schema.backfill import IndexBuild
     from mirror.upgrade.runner import BACKFILLS
 
     indexes = [build.index for build in BACKFILLS.values() if isinstance(build, IndexBuild)]

@@ -19,13 +19,19 @@ _CONTRAST = """
     const light = ([...parts]) => parts.map(part => part / 255)
         .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
         .reduce((sum, part, place) => sum + part * [0.2126, 0.7152, 0.0722][place], 0);
+    const known = new Map();
     const contrast = element => {
         const behind = [];
         for (let each = element; each; each = each.parentElement)
             behind.unshift(getComputedStyle(each).backgroundColor);
         behind.unshift("Canvas");
-        const [paper, ink] = [behind, [...behind, getComputedStyle(element).color]].map(pixel).map(light);
-        return (Math.max(paper, ink) + 0.05) / (Math.min(paper, ink) + 0.05);
+        const colours = [...behind, getComputedStyle(element).color];
+        const key = colours.join();
+        if (!known.has(key)) {
+            const [paper, ink] = [behind, colours].map(pixel).map(light);
+            known.set(key, (Math.max(paper, ink) + 0.05) / (Math.min(paper, ink) + 0.05));
+        }
+        return known.get(key);
     };
     const weak = element => {
         const style = getComputedStyle(element), size = parseFloat(style.fontSize);
@@ -72,8 +78,12 @@ BUTTONS = "button, a.bg-primary-600:not(.addlink)"
 def broken_rules(page: "Page") -> list[str]:
     """Return the rules that a page breaks, also while the pointer is on one of its buttons."""
     broken: list[str] = page.evaluate(_BROKEN)
+    looks = set[str | None]()
     for button in page.locator(BUTTONS).all():
-        if button.is_visible() and button.is_enabled():
+        # Buttons of the same classes look the same.
+        look = button.get_attribute("class")
+        if look not in looks and button.is_visible() and button.is_enabled():
+            looks.add(look)
             button.hover()
             if found := button.evaluate(_HARD_TO_READ):
                 broken.append(f"is hard to read under the pointer: {found}")

@@ -12,7 +12,7 @@ from tests.node import Node
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-_BLOCKS = "40"
+_BLOCKS = "20"
 
 
 @pytest.fixture

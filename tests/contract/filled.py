@@ -429,10 +429,7 @@ _ROWS: list[tuple[str, dict[str, str]]] = [
             },
         )
         for table, columns in (
-            (
-                "hook_storage",
-                {"created_timestamp": _AT, "modified_timestamp": _AT, "value": "'\\x07'"},
-            ),
+            ("hook_storage", {"created_timestamp": _AT, "modified_timestamp": _AT, "value": "'\\x07'"}),
             (
                 "hook_storage_change",
                 {"consensus_timestamp": _AT, "value_read": "'\\x07'", "value_written": "'\\x08'"},

@@ -141,10 +141,7 @@ REQUESTS: dict[str, tuple[list[str], list[str]]] = {
         for path in ("contracts/logs", "contracts/results/logs")
     },
     "contracts/results": ([""], [*_RESULTS, "hbar=false"]),
-    "contracts/results/{transactionIdOrHash}": (
-        [f"{_ACCOUNT}-1700001000-000000000", _HASH],
-        ["", "nonce=1"],
-    ),
+    "contracts/results/{transactionIdOrHash}": ([f"{_ACCOUNT}-1700001000-000000000", _HASH], ["", "nonce=1"]),
     "contracts/results/{transactionIdOrHash}/actions": (
         [f"{_ACCOUNT}-1700001000-000000000", _HASH],
         ["", "order=desc", "index=gt:1", "index=1"],

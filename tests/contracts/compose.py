@@ -122,12 +122,7 @@ class ContractStream(Composer):
         return self.happen("contractCreateInstance", body or {}, record=record, **options)
 
     def call(
-        self,
-        number: int = CONTRACT,
-        ran: dict[str, Any] | None = None,
-        *,
-        called: Any = None,
-        **options: Any,
+        self, number: int = CONTRACT, ran: dict[str, Any] | None = None, *, called: Any = None, **options: Any
     ) -> int:
         """Add a call; `ran` is its function result, or None."""
         body = {

@@ -165,10 +165,7 @@ def fee_json(token: Token, fee: CustomFee) -> dict[str, Any]:
     }
     match fee:
         case FixedFee():
-            return common | {
-                "amount": fee.amount,
-                "denominating_token_id": entity(fee.denominating_token),
-            }
+            return common | {"amount": fee.amount, "denominating_token_id": entity(fee.denominating_token)}
         case FractionalFee():
             return common | {
                 "amount": {"numerator": fee.numerator, "denominator": fee.denominator},

@@ -51,10 +51,7 @@ def record(topic: Topic) -> dict[str, Any]:
         "auto_renew_account": entity(topic.auto_renew_account),
         "auto_renew_period": topic.auto_renew_period,
         "created_timestamp": at(topic.created),
-        "custom_fees": {
-            "created_timestamp": at(topic.fee_changed or topic.created),
-            "fixed_fees": fees,
-        },
+        "custom_fees": {"created_timestamp": at(topic.fee_changed or topic.created), "fixed_fees": fees},
         "deleted": topic.deleted,
         "fee_exempt_key_list": [key(one) for one in topic.fee_exempt_keys],
         "fee_schedule_key": key(topic.fee_schedule_key),

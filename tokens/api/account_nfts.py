@@ -11,10 +11,9 @@ from typing import Any, TypedDict
 from rest_framework.response import Response
 
 from ledger.api.account_names import AccountView
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose, distributable
+from mirror.core.db.reading.query import PairBounds, Query, pair_condition, pair_page
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.pair_bounds import PairBounds, pair_condition, pair_page
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair
@@ -52,35 +51,27 @@ def nfts_of(account_id: int, bounds: PairBounds, spender: list[Comparison], quer
     # first: along the other index they would be searched among all that the account holds.
     allowed = query.where + pair_condition(bounds, _PAIR)
     order = f"order by token_id {query.direction}, serial_number {query.direction}"
-    page = f"select * from allowed {order} limit {query.limit:d}"
-    if is_distributed():
-        return _with_tokens(page.replace("allowed", f"nft {allowed.sql}"), query.direction, allowed.values)
-    statement = f"""
-        with allowed as materialized (select * from nft {allowed.sql})
-        {_with_token(page, query.direction)}
-    """
-    return fetch(statement, allowed.values)
+    source = choose(
+        "(with allowed as materialized (select * from nft {}) select * from allowed) nft",
+        distributed="nft {}",
+    )
+    page = f"select * from {source.format(allowed.sql)} {order} limit {query.limit:d}"
+    return _with_tokens(page, query.direction, allowed.values)
 
 
+@distributable
 def _with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
-    if is_distributed():
-        return _serials(page, direction, values)
-    return fetch(_with_token(page, direction), values)
-
-
-def _with_token(page: str, direction: str) -> str:
     # Index: the primary key of entity.
-    return f"""
+    statement = f"""
         select {NFT.columns} from ({page}) n left join entity e on e.id = n.token_id
         order by n.token_id {direction}, n.serial_number {direction}
     """
+    return fetch(statement, values)
 
 
-def _serials(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
-    """Return the same where tables are distributed: the page first, then which of its tokens are deleted.
-
-    An outer join of a page with a distributed table would bring the whole table to the coordinator.
-    """
+@_with_tokens.distributed
+def _distributed_with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    """Read the page first: an outer join would bring the whole other table to the coordinator."""
     order = f"order by token_id {direction}, serial_number {direction}"
     rows = fetch(f"select {_SERIAL.columns} from ({page}) n {order}", values)
     tokens = sorted({row[-1] for row in rows})

@@ -12,9 +12,8 @@ from typing import TypedDict
 from rest_framework.response import Response
 
 from ledger.api.account_names import AccountView, SpringOfAccount, spring_account_id
+from mirror.core.db.reading.query import PairBounds, Query, pair_page
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch
-from mirror.core.db.sql.pair_bounds import PairBounds, pair_page
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.paging.pairs import classic_pair, spring_pair
 from mirror.core.rest.parameters import classic, spring

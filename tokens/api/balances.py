@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from ledger.api.token_names import OfToken
 from ledger.queries import balances as snapshots
 from mirror.core.config.clock import now_ns
-from mirror.core.db.sql.query import Query
+from mirror.core.db.reading.query import Query
 from mirror.core.rest.parameters import classic
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp

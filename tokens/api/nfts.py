@@ -19,7 +19,7 @@ from mirror.core.values.hapi import transaction_types
 from mirror.core.values.json_types import EntityId, Int32, Timestamp, TransactionId, page_type
 from tokens.api.account_nfts import NFT, NftJson, NftsJson
 from tokens.queries import nfts as queries
-from tokens.queries.nfts import Transaction
+from tokens.queries.nfts import NftTransaction
 
 
 # PARAMETERS
@@ -55,7 +55,9 @@ class NftTransactionJson(TypedDict):
     sender_account_id: EntityId | None
 
 
-def nft_transaction_json(transaction: Transaction, token_id: int, serial_number: int) -> NftTransactionJson:
+def nft_transaction_json(
+    transaction: NftTransaction, token_id: int, serial_number: int
+) -> NftTransactionJson:
     """Without a transfer of the serial, as for an allowance, there is neither sender nor receiver."""
     of_token = [each for each in transaction.nft_transfer or () if each.get("token_id") == token_id]
     # A negative number stands for all serials that the transaction has moved.

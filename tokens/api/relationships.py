@@ -16,11 +16,9 @@ from ledger.queries import entities
 from ledger.queries.balances import window
 from ledger.queries.versions_at import VersionRange
 from mirror.core.config.clock import now_ns
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query, Statement
 from mirror.core.db.reading.sql import Comparison, Row, compare, fetch
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import reject_ne
@@ -73,26 +71,25 @@ def relationships_of(account_id: int, query: Query, source: Statement = _NOW) ->
     # Indexes: the primary keys of token_account (account_id, token_id) and token (token_id).
     where = compare("account_id", [Comparison("eq", account_id)]) + query.where
     where += entities.exists_sql(account_id)
-    if is_distributed():
-        page = f"""
-            select * from {source.sql} {where.sql} and associated
-            order by token_id {query.direction} limit {query.limit:d}
-        """
-        return _relationships(page, query.direction, (*source.values, *where.values))
-    statement = f"""
-        select {RELATIONSHIP.columns}
-        from (
-            select * from {source.sql} {where.sql} and associated
-            order by token_id {query.direction} limit {query.limit:d}
-        ) a
-        left join token t on t.token_id = a.token_id
-        order by a.token_id {query.direction}
+    page = f"""
+        select * from {source.sql} {where.sql} and associated
+        order by token_id {query.direction} limit {query.limit:d}
     """
-    return fetch(statement, (*source.values, *where.values))
+    return _with_tokens(page, query.direction, (*source.values, *where.values))
 
 
-def _relationships(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
-    """Return the same where tables are distributed: a page of token_account, then what its tokens say."""
+@distributable
+def _with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    statement = f"""
+        select {RELATIONSHIP.columns} from ({page}) a left join token t on t.token_id = a.token_id
+        order by a.token_id {direction}
+    """
+    return fetch(statement, values)
+
+
+@_with_tokens.distributed
+def _distributed_with_tokens(page: str, direction: str, values: Sequence[Any]) -> list[Row]:
+    # A page of token_account, then what its tokens say.
     rows = fetch(
         f"""
         select automatic_association, balance, created_timestamp, token_id, freeze_status, kyc_status

@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from ledger.api import not_loaded
 from ledger.api.token_names import OfToken
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter
 from mirror.core.rest.answers.records import Record
 from mirror.core.rest.answers.views import Answer, ReadView
@@ -27,7 +27,7 @@ from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, KeyJson, Timestamp, page_type
 from mirror.core.values.keys import key_json
 from tokens.queries import tokens as queries
-from tokens.queries.tokens import ListedToken, Selection
+from tokens.queries.tokens import ListedToken, TokenSelection
 
 _MIN_NAME, _MAX_NAME = 3, 100  # bytes
 # Characters that mean something else in a pattern for ILIKE.
@@ -119,7 +119,7 @@ def tokens_of(parameters: TokenParameters, query: Query) -> tuple[list[ListedTok
             return [], None
     if not parameters.type:
         return [], None
-    selection = Selection(
+    selection = TokenSelection(
         tokens=parameters.token_id,
         type=parameters.type[0] if len(parameters.type) == 1 else None,
         names=parameters.name,

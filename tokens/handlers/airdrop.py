@@ -51,10 +51,7 @@ def token_claim_airdrop(item: RecordItem, batch: Batch) -> None:
 def _change(
     item: RecordItem, batch: Batch, identifier: Any, state: str, amount: int | None = None
 ) -> tuple[int, int] | None:
-    """Set the state of the airdrop that a PendingAirdropId names, and return its receiver and token.
-
-    None when one of its accounts is unknown. Fungible tokens have serial number 0.
-    """
+    """Set the state of the airdrop that a PendingAirdropId names; return receiver and token, if known."""
     receiver = batch.account(item, identifier.receiver_id, "receiver of an airdrop")
     sender = batch.account(item, identifier.sender_id, "sender of an airdrop")
     if not receiver or not sender:

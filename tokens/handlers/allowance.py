@@ -85,10 +85,7 @@ def approve_token_allowances(item: RecordItem, batch: Batch) -> None:
 
 @handles("CRYPTODELETEALLOWANCE")
 def delete_nft_allowances(item: RecordItem, batch: Batch) -> None:
-    """Clear the spenders of serials.
-
-    Source: body.cryptoDeleteAllowance.nftAllowances. Rows: nft version per serial.
-    """
+    """Clear the spenders of serials. Source: body.cryptoDeleteAllowance.nftAllowances. Rows: nft versions."""
     for allowance in item.body.cryptoDeleteAllowance.nftAllowances:
         owner = entity_id.from_account(allowance.owner) or item.payer_account_id
         token = entity_id.from_token(allowance.token_id)

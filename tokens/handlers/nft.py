@@ -1,6 +1,6 @@
 """NFTs: serials that change hands in any transaction, or get new metadata.
 
-Mint, burn and wipe are in `supply.py`.
+Mint, burn and wipe are in `token.py`.
 """
 
 import json
@@ -30,10 +30,7 @@ NFT_COLUMNS = """account_id, created_timestamp, deleted, delegating_spender, met
 
 @handles("TOKENUPDATENFTS")
 def token_update_nfts(item: RecordItem, batch: Batch) -> None:
-    """Replace the metadata of serials (HIP-657); owner and spenders stay.
-
-    Source: body.token_update_nfts. Rows: nft version per serial; none when the body sets nothing.
-    """
+    """Replace the metadata of serials (HIP-657). Source: body.token_update_nfts. Rows: nft versions."""
     # BODY
     body = item.body.token_update_nfts
     if not body.HasField("metadata") or not batch.persist.tokens:
@@ -122,10 +119,7 @@ class TreasuryChange(NamedTuple):
 
 
 def list_serials(cursor: CursorWrapper, changes: list[TreasuryChange]) -> None:
-    """List each serial that a change of treasury moves, in place of the number that stands for all.
-
-    Rows: transaction.nft_transfer.
-    """
+    """List each serial that a change of treasury moves. Rows: transaction.nft_transfer."""
     for timestamp, transfers, of_all in changes:
         cursor.execute(
             "select serial_number from nft where account_id = %s and token_id = %s order by 1 limit %s",
@@ -167,10 +161,7 @@ def _change_treasury(
     time: int,
     track_balance: bool,
 ) -> None:
-    """Give all serials of the previous treasury to the new one, and clear their spenders.
-
-    Rows: nft and nft_history; token_account balances.
-    """
+    """Move the previous treasury's serials, without spenders. Rows: nft, nft_history, token_account."""
     cursor.execute(
         f"""
         insert into nft_history ({NFT_COLUMNS})

@@ -1,4 +1,4 @@
-"""Tokens: create, update, delete, pause, fee schedule."""
+"""Tokens: create, update, delete, pause, fee schedule; their supply: mint, burn, wipe."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from mirror.core.db.schema.enums import TokenPauseStatus, TokenSupplyType, Token
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS
 from tokens.handlers.relationship import FROZEN, GRANTED, NOT_APPLICABLE, REVOKED, UNFROZEN, association
-from tokens.models import Token, TokenAccount
+from tokens.models import Nft, Token, TokenAccount
 
 # Tokens have metadata (HIP-646, HIP-657) in records from this HAPI version on.
 METADATA_SINCE = (0, 49, 0)
@@ -185,3 +185,54 @@ def token_fee_schedule_update(item: RecordItem, batch: Batch) -> None:
     """Replace all custom fees. Source: body.token_fee_schedule_update. Rows: custom_fee version."""
     if batch.persist.tokens and item.entity_id:
         replace_token_fees(item, batch, item.entity_id, item.body.token_fee_schedule_update.custom_fees)
+
+
+@handles("TOKENMINT")
+def token_mint(item: RecordItem, batch: Batch) -> None:
+    """Raise a token's supply; of a non-fungible token also create the serials. Transfers give them an owner.
+
+    Source: body.tokenMint (metadata per serial), receipt.newTotalSupply, receipt.serialNumbers.
+    Rows: token supply, silently; nft version per serial.
+    """
+    if not batch.persist.tokens:
+        return
+    # BODY
+    serials, metadata = item.record.receipt.serialNumbers, item.body.tokenMint.metadata
+    if len(serials) > len(metadata):
+        batch.recoverable(item, f"{len(serials)} serials are minted with metadata for {len(metadata)}")
+    # ROWS
+    timestamp = item.consensus_timestamp
+    _set_supply(item, batch)
+    for serial, data in zip(serials, metadata, strict=False):
+        batch.upsert(
+            Nft,
+            since=timestamp,
+            token_id=item.entity_id,
+            serial_number=serial,
+            created_timestamp=timestamp,
+            deleted=False,
+            metadata=data,
+        )
+
+
+@handles("TOKENBURN", "TOKENWIPE")
+def token_burn(item: RecordItem, batch: Batch) -> None:
+    """Burn units or serials of the treasury, or wipe them from an account; the supply falls.
+
+    Source: body.tokenBurn, tokenWipe, receipt.newTotalSupply.
+    Rows: token supply, silently; nft version per serial.
+    """
+    if not batch.persist.tokens:
+        return
+    timestamp, token, wipes = item.consensus_timestamp, item.entity_id, item.body.HasField("tokenWipe")
+    if wipes:
+        batch.mention(batch.account(item, item.body.tokenWipe.account, "account to wipe") or 0)
+    _set_supply(item, batch)
+    for serial in (item.body.tokenWipe if wipes else item.body.tokenBurn).serialNumbers:
+        batch.upsert(Nft, since=timestamp, token_id=token, serial_number=serial, deleted=True)
+
+
+def _set_supply(item: RecordItem, batch: Batch) -> None:
+    # A block names the supply of a token only where it changed.
+    if "newTotalSupply" not in item.absent:
+        batch.upsert(Token, token_id=item.entity_id, total_supply=item.record.receipt.newTotalSupply)

@@ -1,4 +1,4 @@
-"""Relationships of accounts to tokens."""
+"""Relationships of accounts to tokens, and snapshots of their balances."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,7 @@ from django.db import models
 from ledger.models.history import history_of
 from mirror.core.db.schema import fields
 from mirror.core.db.schema.indexes import Index
+from mirror.core.db.schema.tables import MonthlyPartitions
 from mirror.core.db.writing.merge import Change, MergeRule, saturating_sum
 from tokens.models.token import FREEZE_STATUS, KYC_STATUS
 
@@ -84,3 +85,29 @@ TokenAccountHistory = history_of(
     "An earlier version of a relationship. Written when a transaction replaces it.",
     by_start="token_account_history__account_token_lower_timestamp",
 )
+
+
+class TokenBalance(MonthlyPartitions, models.Model):
+    """One account's balance of one token at one snapshot; later snapshots of a month hold changes only.
+
+    No transaction writes it: snapshots are taken while files are ingested.
+    """
+
+    # Computed from other tables, not from one transaction.
+    compared = None
+
+    pk = models.CompositePrimaryKey("account_id", "token_id", "consensus_timestamp")
+    consensus_timestamp = fields.SnapshotTimestampField()
+    account_id = fields.EntityIdField(domain="entity_id")
+    balance = fields.TokenAmountField()
+    token_id = fields.TokenIdField(domain="entity_id")
+
+    class Meta:
+        db_table = "token_balance"
+        indexes = [
+            Index(
+                fields=["token_id", "account_id", "consensus_timestamp"],
+                name="token_balance__token_account_timestamp",
+            ),
+            Index(fields=["token_id", "balance", "account_id"], name="token_balance__token_balance_account"),
+        ]

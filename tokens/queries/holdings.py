@@ -4,7 +4,6 @@ Each list returns a page, and the account after which the next page continues if
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 from ledger.queries.account_pages import (
@@ -16,13 +15,10 @@ from ledger.queries.account_pages import (
     min_max,
 )
 from ledger.queries.balances import Window
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import NOTHING, Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import selective_ids, selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 _BALANCE_INDEX = "token_account__token_balance_account"
 _PAST_BALANCE_INDEX = "token_balance__token_balance_account"
@@ -71,19 +67,8 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
     # Index: token_account__token_balance_account (token_id, balance, account_id).
     candidates = _candidates("token_account", selection.token_condition, selection)
     index = "" if selection.public_key else _BALANCE_INDEX
-    few = partial(_holders, selection._replace(public_key=None), None, query)
-    if candidates and is_distributed():
-        known = selective_ids(candidates, index=index)
-        if known is not None:
-            return _fetched(few(Where(("account_id = any(%s)",), (known,))), selection, query), None
-    elif candidates:
-        # From each page of the index PostgreSQL goes on to the next account that is not before it, so few
-        # holders are read once, however many ids.
-        page = few(Where(("account_id = any(array(select id from few))",)))
-        rows = selective_page(candidates, _with_decimals(page, selection, query), query, index=index)
-        if rows is not None:
-            return [Holding(*row) for row in rows], None
-
+    if candidates and (holdings := _few_holders(candidates, selection, query, index)) is not None:
+        return holdings, None
     # Index: token_account__token_id_account_id (token_id, account_id).
     return walk(
         lambda window: _fetched(_holders(selection, window, query), selection, query),
@@ -92,6 +77,27 @@ def holders_now(selection: Holders, query: Query) -> Holdings:
         ends=lambda: min_max("token_account", "account_id", selection.token_condition),
         first=FIRST_IDS,
     )
+
+
+@distributable
+def _few_holders(candidates: Statement, selection: Holders, query: Query, index: str) -> list[Holding] | None:
+    # From each page of the index PostgreSQL goes on to the next account that is not before it, so few holders
+    # are read once, however many ids.
+    among = Where(("account_id = any(array(select id from few))",))
+    page = _holders(selection._replace(public_key=None), None, query, among)
+    rows = selective_page(candidates, _with_decimals(page, selection, query), query, index=index)
+    return None if rows is None else [Holding(*row) for row in rows]
+
+
+@_few_holders.distributed
+def _distributed_few_holders(
+    candidates: Statement, selection: Holders, query: Query, index: str
+) -> list[Holding] | None:
+    known = selective_ids(candidates, index=index)
+    if known is None:
+        return None
+    among = Where(("account_id = any(%s)",), (known,))
+    return _fetched(_holders(selection._replace(public_key=None), None, query, among), selection, query)
 
 
 def _holders(selection: Holders, window: Bounds | None, query: Query, among: Where = NOTHING) -> Statement:
@@ -103,6 +109,20 @@ def _holders(selection: Holders, window: Bounds | None, query: Query, among: Whe
         order by token_id {query.direction}, account_id {query.direction} limit {query.limit:d}
     """
     return Statement(page, where.values)
+
+
+@distributable
+def _past_having_key(selection: Holders) -> Where:
+    return _having_key(selection)
+
+
+@_past_having_key.distributed
+def _distributed_past_having_key(selection: Holders) -> Where:
+    # Balances are not on the machines of their accounts.
+    if selection.public_key is None:
+        return Where()
+    ids = entities_of_keys([Comparison("eq", selection.public_key)], "type = 'ACCOUNT'")
+    return Where((f"account_id in (select id from ({ids.sql}) account)",), ids.values)
 
 
 def _having_key(selection: Holders) -> Where:
@@ -129,14 +149,9 @@ def holders_at(selection: Holders, snapshot: Window, query: Query) -> Holdings:
         among = selection.among("id")
         page = _latest_of(Statement(f"select id from few {among.sql}", among.values), selection, rows, query)
         index = "" if selection.public_key is not None else _PAST_BALANCE_INDEX
-        if is_distributed():
-            holdings = selective_page(candidates, page, query, index=index)
-            if holdings is not None:
-                return _with_known_decimals(holdings, selection), None
-        else:
-            few = selective_page(candidates, _with_decimals(page, selection, query), query, index=index)
-            if few is not None:
-                return [Holding(*row) for row in few], None
+        few = _few_holders_at(candidates, page, selection, query, index)
+        if few is not None:
+            return few, None
 
     def read(window: Bounds | None) -> list[Holding]:
         return _fetched(_latest_within(selection, rows, window, query), selection, query)
@@ -145,6 +160,22 @@ def holders_at(selection: Holders, snapshot: Window, query: Query) -> Holdings:
         return read(None), None
     # Index: the same.
     return walk(read, ids, query, ends=lambda: min_max("token_balance", "account_id", rows), first=FIRST_IDS)
+
+
+@distributable
+def _few_holders_at(
+    candidates: Statement, page: Statement, selection: Holders, query: Query, index: str
+) -> list[Holding] | None:
+    rows = selective_page(candidates, _with_decimals(page, selection, query), query, index=index)
+    return None if rows is None else [Holding(*row) for row in rows]
+
+
+@_few_holders_at.distributed
+def _distributed_few_holders_at(
+    candidates: Statement, page: Statement, selection: Holders, query: Query, index: str
+) -> list[Holding] | None:
+    rows = selective_page(candidates, page, query, index=index)
+    return None if rows is None else _with_known_decimals(rows, selection)
 
 
 def balances_at(account_id: int, token_ids: Sequence[int], snapshot: Window) -> dict[int, int]:
@@ -171,13 +202,7 @@ def _latest_within(selection: Holders, rows: Where, window: Bounds | None, query
     # Index: token_balance__token_account_timestamp (token_id, account_id, consensus_timestamp), in its order
     # until the page is full: a balance is known only once the account's latest row is.
     where = rows + selection.among("account_id", window)
-    narrowed = selection.with_balance
-    if selection.public_key is not None and is_distributed():
-        # Balances are not on the machines of their accounts.
-        ids = entities_of_keys([Comparison("eq", selection.public_key)], "type = 'ACCOUNT'")
-        narrowed += Where((f"account_id in (select id from ({ids.sql}) account)",), ids.values)
-    else:
-        narrowed += _having_key(selection)
+    narrowed = selection.with_balance + _past_having_key(selection)
     page = f"""
         select * from (
             select distinct on (account_id) account_id, balance, null::bigint as balance_timestamp
@@ -256,12 +281,16 @@ def _with_decimals(page: Statement, selection: Holders, query: Query) -> Stateme
     return Statement(statement, (selection.token_id, *page.values))
 
 
+@distributable
 def _fetched(page: Statement, selection: Holders, query: Query) -> list[Holding]:
-    if is_distributed():
-        rows = fetch(f"select * from ({page.sql}) page order by account_id {query.direction}", page.values)
-        return _with_known_decimals(rows, selection)
     statement = _with_decimals(page, selection, query)
     return [Holding(*row) for row in fetch(statement.sql, statement.values)]
+
+
+@_fetched.distributed
+def _distributed_fetched(page: Statement, selection: Holders, query: Query) -> list[Holding]:
+    rows = fetch(f"select * from ({page.sql}) page order by account_id {query.direction}", page.values)
+    return _with_known_decimals(rows, selection)
 
 
 def _with_known_decimals(rows: Sequence[Row], selection: Holders) -> list[Holding]:

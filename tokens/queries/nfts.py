@@ -7,18 +7,16 @@ from typing import Any, NamedTuple
 import psycopg
 
 from ledger.queries.account_pages import min_max
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query
+from mirror.core.db.reading.scans import FIRST_IDS, distinct_values, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.loose_index_scan import distinct_values
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 
 # Finding so many owners takes as long as reading some hundred serials.
 _FEW_OWNERS = 100
 
 
-class Transaction(NamedTuple):
+class NftTransaction(NamedTuple):
     consensus_timestamp: int
     nonce: int
     payer_account_id: int
@@ -49,15 +47,15 @@ def nfts(
 
     if all(operator == "eq" for operator, _ in owners):
         return read(Bounds()), None
-    if not is_distributed():
-        # In a slow database the walk comes further, and its page may be short.
-        with suppress(psycopg.errors.QueryCanceled):
-            rows = _page_of_owners(of_token, query, owners, serials)
-            if rows is not None:
-                return rows, None
+    # In a slow database the walk comes further, and its page may be short.
+    with suppress(psycopg.errors.QueryCanceled):
+        rows = _page_of_owners(of_token, query, owners, serials)
+        if rows is not None:
+            return rows, None
     return walk(read, Bounds.combine(serials), query, ends=ends, first=FIRST_IDS)
 
 
+@distributable
 def _page_of_owners(
     of_token: Where, query: Query, owners: Sequence[Comparison], serials: Sequence[Comparison]
 ) -> list[Row] | None:
@@ -84,6 +82,9 @@ def _page_of_owners(
     return fetch(statement, (few, token_id, *where.values))
 
 
+_page_of_owners.distributed(lambda *_, **__: None)
+
+
 def nft(token_id: int, serial_number: int) -> Row | None:
     """Return one serial.
 
@@ -105,7 +106,7 @@ _COLUMNS = """
 _NFT = f"{_COLUMNS} from nft"
 
 
-def transactions(token_id: int, serial_number: int, query: Query) -> list[Transaction]:
+def transactions(token_id: int, serial_number: int, query: Query) -> list[NftTransaction]:
     """Return a page of a serial's history: the transactions that started a version or deleted the token."""
     # Indexes: the primary key of nft, nft_history__token_serial_lower_timestamp (token_id, serial_number,
     # lower(timestamp_range)) and the primary key of entity; then the primary key of transaction.
@@ -130,4 +131,4 @@ def transactions(token_id: int, serial_number: int, query: Query) -> list[Transa
     """
     since = query.where.values
     values = (*serial.values, *since) * 2 + (*entity.values, *since)
-    return [Transaction(*row) for row in fetch(statement, values)]
+    return [NftTransaction(*row) for row in fetch(statement, values)]

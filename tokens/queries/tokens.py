@@ -10,20 +10,17 @@ from django.db import models
 from ledger.models import CustomFee, Entity
 from ledger.queries.account_pages import entities_of_keys, is_selective, min_max
 from ledger.queries.versions_at import latest_version
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import distributable
+from mirror.core.db.reading.query import Bounds, Query, Statement
+from mirror.core.db.reading.scans import FIRST_IDS, selective_ids, selective_page, walk
 from mirror.core.db.reading.sql import Comparison, Row, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import Statement
-from mirror.core.db.sql.query import Query
-from mirror.core.db.sql.selective_page import selective_ids, selective_page
-from mirror.core.db.sql.windowed_scan import FIRST_IDS, walk
 from tokens.models import Token
 
 # A pattern without this part is no help to the index of names.
 _TRIGRAM = re.compile(r"[^\W_]{3}")
 
 
-class Selection(NamedTuple):
+class TokenSelection(NamedTuple):
     """The choice of a page's tokens.
 
     `names` are patterns for ILIKE, which must all match. `account_id` is an account associated with them.
@@ -99,21 +96,14 @@ _TOKEN_OF_CHOSEN = """
 _FEW = _Source(f"from few chosen {_TOKEN_OF_CHOSEN}", ())
 
 
-def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int | None]:
+def tokens(selection: TokenSelection, query: Query) -> tuple[list[ListedToken], int | None]:
     """Return a page of the tokens that have an entity, by id.
 
     With it comes the id after which the next page continues if there was no time to fill this one.
     """
-    if is_distributed():
-        page = _distributed_tokens(selection, query)
-        if page is not None:
-            return page, None
-    elif is_selective(selection.public_keys):
-        rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
-        if rows is not None:
-            return rows, None
-    if selection.names and not is_distributed():
-        return _tokens_of_name(selection, query), None
+    page = _selected_tokens(selection, query)
+    if page is not None:
+        return page, None
     if not selection.public_keys and (selection.type is None or selection.account_id is None):
         return _by_id(selection, query), None
 
@@ -129,10 +119,18 @@ def tokens(selection: Selection, query: Query) -> tuple[list[ListedToken], int |
     )
 
 
-def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
-    if is_distributed():
-        # Index: the primary key (token_id), or token__type_id (type, token_id).
-        return _distributed_page(Where(), selection, query)
+@distributable
+def _selected_tokens(selection: TokenSelection, query: Query) -> list[ListedToken] | None:
+    """Return a page of the tokens of a key or name; None if they are many, or without such a choice."""
+    if is_selective(selection.public_keys):
+        rows = _page_of_few(entities_of_keys(selection.public_keys, "type = 'TOKEN'"), selection, query)
+        if rows is not None:
+            return rows
+    return _tokens_of_name(selection, query) if selection.names else None
+
+
+@distributable
+def _by_id(selection: TokenSelection, query: Query) -> list[ListedToken]:
     if selection.account_id is not None:
         ids, values = selection.account_tokens
         source = _Source(f"from ({ids}) chosen {_TOKEN_OF_CHOSEN}", values)
@@ -148,7 +146,7 @@ def _by_id(selection: Selection, query: Query) -> list[ListedToken]:
     return _fetched(_page(source, selection, query))
 
 
-def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
+def _tokens_of_name(selection: TokenSelection, query: Query) -> list[ListedToken]:
     """Return a page of tokens by name: the first ids have common names, the index finds rare ones."""
     page, stored = _search_first(_SEARCHED_FIRST, selection, query)
     likely = len(page) * _SEARCHED_MOST // _SEARCHED_FIRST // 2
@@ -165,7 +163,7 @@ def _tokens_of_name(selection: Selection, query: Query) -> list[ListedToken]:
 
 
 def _search_first(
-    most: int, selection: Selection, query: Query, *, behind: int | None = None
+    most: int, selection: TokenSelection, query: Query, *, behind: int | None = None
 ) -> tuple[list[ListedToken], int]:
     """Return as much of a page as the first ids have, and about how many tokens there are if it has any.
 
@@ -190,14 +188,14 @@ def _search_first(
     return [ListedToken(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
 
-def _page_of_few(candidates: Statement, selection: Selection, query: Query) -> list[ListedToken] | None:
+def _page_of_few(candidates: Statement, selection: TokenSelection, query: Query) -> list[ListedToken] | None:
     among = compare("t.id", selection.tokens) + _associated("t.id", selection)
     page = _page(_FEW, selection, query, among)
     rows = selective_page(candidates, page, query)
     return None if rows is None else [ListedToken(*row) for row in rows]
 
 
-def _page(source: _Source, selection: Selection, query: Query, among: Where | None = None) -> Statement:
+def _page(source: _Source, selection: TokenSelection, query: Query, among: Where | None = None) -> Statement:
     # Index: the primary key of entity (id).
     where = selection.type_condition("t.type") + selection.named("t.name") + (among or Where())
     where += selection.having_key("e.public_key")
@@ -216,7 +214,7 @@ def _fetched(page: Statement) -> list[ListedToken]:
     return [ListedToken(*row) for row in fetch(page.sql, page.values)]
 
 
-def _associated(column: str, selection: Selection) -> Where:
+def _associated(column: str, selection: TokenSelection) -> Where:
     """Return the condition that the account, if one is selected, is associated with the token."""
     if selection.account_id is None:
         return Where()
@@ -228,8 +226,8 @@ def _associated(column: str, selection: Selection) -> Where:
 # LISTS WHERE TABLES ARE DISTRIBUTED: a token is on the machine of its entity.
 
 
-def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken] | None:
-    """Return a page of the tokens of a key or name; None if they are many, or without such a choice."""
+@_selected_tokens.distributed
+def _distributed_selected(selection: TokenSelection, query: Query) -> list[ListedToken] | None:
     of_keys = None
     if is_selective(selection.public_keys):
         of_keys = entities_of_keys(selection.public_keys, "type = 'TOKEN'")
@@ -240,7 +238,13 @@ def _distributed_tokens(selection: Selection, query: Query) -> list[ListedToken]
     return None
 
 
-def _distributed_page(where: Where, selection: Selection, query: Query) -> list[ListedToken]:
+@_by_id.distributed
+def _distributed_by_id(selection: TokenSelection, query: Query) -> list[ListedToken]:
+    # Index: the primary key (token_id), or token__type_id (type, token_id).
+    return _distributed_page(Where(), selection, query)
+
+
+def _distributed_page(where: Where, selection: TokenSelection, query: Query) -> list[ListedToken]:
     if selection.account_id is not None:
         where += Where(("t.token_id = any(%s)",), ([token for (token,) in fetch(*selection.account_tokens)],))
     where += compare("t.token_id", selection.tokens) + selection.type_condition("t.type")

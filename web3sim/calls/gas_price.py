@@ -6,7 +6,7 @@ the beginning of the hour. A version that can't be decoded is skipped.
 
 from ledger.queries import system_files
 from ledger.queries.fee_schedules import fee_schedules, gas_of_schedule, rate_in_force, schedule_in_force
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from web3sim.operations.prices import WITHOUT_FILES, Prices

@@ -11,6 +11,7 @@ from typing import Any
 
 from ledger.queries import files
 from mirror.core import config
+from mirror.core.db.distribution import distributable
 from mirror.core.db.reading.sql import Values
 from mirror.core.values import entity_id, ethereum
 from mirror.core.values.ethereum import WEIBARS_PER_TINYBAR, InvalidEthereumData, created_address
@@ -149,6 +150,7 @@ def transactions_between(
     )
 
 
+@distributable
 def _read(reading: Reading, condition: str, values: Values) -> list[PastTransaction]:
     # Indexes: the primary keys, which begin with the time, and (id).
     rows = reading.fetch(

@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger.ingest.balances.snapshots import TREASURY_NUM
 from mirror.core import config
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.processes import signals
 from mirror.core.values.timestamp import NANOS_PER_DAY
@@ -203,7 +203,7 @@ def _compute_stakes(cursor: CursorWrapper, values: dict[str, int]) -> None:
     """Compute the stakes of a period chunk by chunk; once the process is to stop, without pauses."""
     size: int = config.value("importer.parser.record.entity.staking.chunkSize")
     delay: float = config.value("importer.parser.record.entity.staking.chunkDelay")
-    stakes = _DISTRIBUTED_STAKES if is_distributed() else _STAKES
+    stakes = choose(_STAKES, distributed=_DISTRIBUTED_STAKES)
     after, upto = -MAX_INT64 - 1, 0
     while upto < MAX_INT64:
         cursor.execute(_END_OF_CHUNK, {"after": after, "size": size})

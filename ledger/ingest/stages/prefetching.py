@@ -30,7 +30,7 @@ from ledger.stream.signature.quorum import Quorum
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import logs
 from mirror.core.db.writing.recorded import RecordedRows
-from mirror.core.db.writing.rows import Part
+from mirror.core.db.writing.rows import FilePart
 from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)
@@ -54,7 +54,7 @@ class PrefetchedFile:
     # Whether it has a threshold signature, which names no nodes.
     proved: bool
     changes_nodes: bool
-    parts: list[Part]
+    parts: list[FilePart]
     after_file: list[Callable[[CursorWrapper], None]]
     block: dict[str, Any]
     # Changes of entities and files that later lookups need.

@@ -8,7 +8,6 @@ states only what is particular to its table.
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, update_wrapper
-from itertools import islice
 from typing import Any, ClassVar
 
 from django.apps import apps
@@ -24,15 +23,13 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_safe
 
 from mirror.core.admin import columns, export
-from mirror.core.admin.addresses import NoSuchKey, api_link, key_condition, key_text, list_url
-from mirror.core.admin.cells import Cell, cells
-from mirror.core.admin.changelist import RowList
-from mirror.core.admin.filters import ColumnFilter, conditions
+from mirror.core.admin.addresses import api_link, key_condition, key_text, list_url, row_url
 from mirror.core.admin.kinds.amounts import read_units
-from mirror.core.admin.kinds.base import Choice, link_html
+from mirror.core.admin.kinds.base import Choice, InvalidText, link_html
 from mirror.core.admin.kinds.bytes import Hex
 from mirror.core.admin.kinds.numbers import EnumKind
-from mirror.core.admin.related import Related, Section, section
+from mirror.core.admin.lists import ColumnFilter, RowList, UncountedPaginator, conditions
+from mirror.core.admin.related import Related, Section, join_on, section
 from mirror.core.db.schema.fields import BytesField, ConsensusTimestampField
 
 _COLUMNS_OF_A_LIST = 8
@@ -41,11 +38,7 @@ _RAW_BYTES = 32
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A table, also one that has a key of several columns or none.
-
-    Django refuses to register these, since its forms can't deal with such keys. These pages have no form, so
-    `mirror.core.admin.site` accepts them.
-    """
+    """A table, also one that has a key of several columns or none (see `MirrorAdminSite.register`)."""
 
     label = ""
     """The rows in plain words, as a heading; the model's name in the plural if empty."""
@@ -66,21 +59,29 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     extra_filters: Mapping[str, type[ColumnFilter]] = {}
     """Filters of columns that no index begins with, by the column: they find another way."""
     related: Sequence[Related] = ()
+    history = ""
+    """The title of the section of earlier versions, from the table of the same name with History."""
     api_path = ""
     """The path of a row in the API, with `{}` for each column of the key."""
     is_entity = False
     """Whether the key is the id of an entity, to which the page leads."""
 
     list_per_page = 50
+    paginator = UncountedPaginator
+    change_list_template = "mirror/admin/list.html"
 
     def __init__(self, model: type[models.Model], admin_site: admin.AdminSite) -> None:
         super().__init__(model, admin_site)
         self.label = self.label or capfirst(str(self.opts.verbose_name_plural))
         self.singular = self.singular or capfirst(str(self.opts.verbose_name))
         self.list_display = self.list_display or self._first_columns()
-        indexed = dict.fromkeys(columns.indexed(model), ColumnFilter)
-        self.filters = dict.fromkeys(self.input_filters, ColumnFilter) | dict(self.extra_filters) | indexed
         self.ordering = columns.order(model)  # type: ignore[misc]
+        if self.history:
+            earlier = apps.get_model(self.opts.app_label, f"{model.__name__}History")
+            self.related = (
+                *self.related,
+                Related(earlier, join_on(*columns.key_columns(model)), self.history),
+            )
         if self.search_fields is None:
             self.search_fields = columns.leading(model)  # type: ignore[misc]
         self.search_help_text = self._search_help()  # type: ignore[misc]
@@ -88,14 +89,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @property
     def description(self) -> str:
         """The meaning of a row: the first paragraph of the model's docstring."""
-        return inspect.getdoc(self.model).partition("\n\n")[0].replace("\n", " ").replace("`", "")  # type: ignore[union-attr]
+        return str(inspect.getdoc(self.model)).partition("\n\n")[0].replace("\n", " ").replace("`", "")
 
     # LIST
 
     def _first_columns(self) -> tuple[str, ...]:
         key, large = self.opts.pk_fields, (BytesField, models.JSONField)
-        lean = (each.name for each in self._fields if each in key or not isinstance(each, large))
-        return tuple(islice(lean, _COLUMNS_OF_A_LIST))
+        lean = [each.name for each in self._fields if each in key or not isinstance(each, large)]
+        return tuple(lean[:_COLUMNS_OF_A_LIST])
 
     @property
     def read_columns(self) -> tuple[str, ...]:
@@ -104,30 +105,57 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         tokens = ["token_id"] if {*counted} & {*self.list_display} and hasattr(self.model, "token_id") else ()
         return tuple(dict.fromkeys((*columns.key_columns(self.model), *self.list_display, *tokens)))
 
-    @cached_property
-    def cells(self) -> list[Cell]:
-        return cells(self.model, self.list_display)
-
     @property
     def _fields(self) -> list["Field[Any, Any]"]:
         """The columns, those of the key first."""
         key = self.opts.pk_fields
         return [*key, *(each for each in self.opts.concrete_fields if each.column and each not in key)]
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        rows = RowList(self, request)
-        rows.read()
-        return self._page(request, "list", title=self.label, cl=rows, crumbs=self.breadcrumbs)
+    @cached_property
+    def headings(self) -> list[tuple[str, str]]:
+        """Name and heading of each column of the list; a key of several columns has a link besides."""
+        way = [("row", "Row")] if columns.has_composite_key(self.model) else []
+        return [
+            *way,
+            *((name, columns.label(self.opts.get_field(name))) for name in self.list_display),  # type: ignore[arg-type]
+        ]
 
-    def _page(self, request: HttpRequest, template: str, **context: Any) -> TemplateResponse:
-        context |= {**self.admin_site.each_context(request), "description": self.description}
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, f"mirror/admin/{template}.html", context)
+    def cells(self, row: Any) -> list[tuple[str, str, str]]:
+        """Return name, heading and HTML of each column of a row in a list."""
+        return [(name, label, self._cell(row, name)) for name, label in self.headings]
+
+    def _cell(self, row: Any, name: str) -> str:
+        if name == "row":
+            return format_html('<a href="{}">View</a>', row_url(row))
+        field: Any = self.opts.get_field(name)
+        value, kind = field.value_from_object(row), columns.kind(field).of(row)
+        if field.primary_key:
+            return format_html('<a href="{}">{}</a>', row_url(row), kind.html(value, False))
+        return link_html(kind, value, False)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RowList]:
+        return RowList
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        filters = dict.fromkeys(self.input_filters, ColumnFilter) | dict(self.extra_filters)
+        return [*(filters | dict.fromkeys(columns.indexed(self.model), ColumnFilter)).items()]
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Allow any: `RowList` refuses columns that no index finds, in words."""
+        return True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        # Whole rows may have megabytes that a list doesn't show.
+        return super().get_queryset(request).only(*self.read_columns)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        context = {"title": self.label, "crumbs": self.breadcrumbs, "description": self.description}
+        return super().changelist_view(request, context | {"exports": export.FORMS})
 
     def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
         if form not in export.FORMS:
             raise Http404("There is no such form of export.")
-        rows = RowList(self, request).queryset
+        rows = self.get_changelist_instance(request).queryset
         if refused := " ".join(map(str, messages.get_messages(request))):
             return HttpResponse(refused, status=400, content_type="text/plain")
         try:
@@ -138,10 +166,6 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             return HttpResponse(text, status=503, content_type="text/plain", headers=headers)
 
     # SEARCH
-
-    @property
-    def is_searchable(self) -> bool:
-        return bool(self.search_fields or self.extra_search)
 
     def search(self, text: str) -> Iterable[Q]:
         """Return the conditions that the text may stand for, the likeliest first; each must use an index."""
@@ -161,21 +185,19 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Return what a row is, for the results of that search."""
         return self.singular
 
-    def find(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
-        """Return the rows of the first condition that finds any.
-
-        One condition can use an index, several at once can't.
-        """
-        if not text:
-            return rows
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows of the first condition that finds any: several at once can't use an index."""
+        if not (text := search_term.strip()):
+            return queryset, False
         candidates = list(self.search(text))
         if not candidates:
-            messages.error(request, f"“{text}” is not something to search for here. {self.search_help_text}")
-            return rows.none()
-        for condition in candidates[:-1]:
-            if rows.filter(condition).exists():
-                return rows.filter(condition)
-        return rows.filter(candidates[-1])
+            text = f"“{text}” is not something to search for here. {self.search_help_text}"
+            messages.error(request, text)
+            return queryset.none(), False
+        found = (each for each in candidates[:-1] if queryset.filter(each).exists())
+        return queryset.filter(next(found, candidates[-1])), False
 
     def _search_help(self) -> str:
         ways = [self.extra_search] if self.extra_search else []
@@ -217,7 +239,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         )
 
     def key_condition(self, key: str) -> Q:
-        """Return the condition that finds the row of a key in an address. Errors: NoSuchKey."""
+        """Return the condition that finds the row of a key in an address. Errors: InvalidText."""
         return key_condition(self.model, key)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
@@ -225,7 +247,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         try:
             rows = self.model._default_manager.filter(self.key_condition(object_id))
             return rows[:1].get()
-        except (NoSuchKey, self.model.DoesNotExist):
+        except (InvalidText, self.model.DoesNotExist):
             name = f"{self.singular[0].lower()}{self.singular[1:]}"
             raise Http404(
                 f"There is no {name} {object_id} here. A node knows what happened since the first record "
@@ -238,17 +260,19 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Show the page of a row: its facts, its columns, which columns are null, and related rows."""
         row = self.get_object(request, object_id)
         read_units([row], columns.kinds(self.model))
-        title = self.row_title(row)
         lines, raw = self._lines(row)
+        deleted = " (deleted)" if getattr(row, "deleted", False) else ""
         context = {
+            **self.admin_site.each_context(request),
+            "title": f"{self.row_singular(row)} {self.row_title(row)}{deleted}",
+            "description": self.description,
             "crumbs": [*self.breadcrumbs, (self.label, list_url(self.model))],
             "lines": [*self.facts(row), *lines],
             "raw": raw,
             "sections": [section for section in self.sections(row) if section],
         }
-        deleted = " (deleted)" if getattr(row, "deleted", False) else ""
-        heading = f"{self.row_singular(row)} {title}{deleted}"
-        return self._page(request, "row", title=heading, row_title=title, **context)
+        request.current_app = self.admin_site.name
+        return TemplateResponse(request, "mirror/admin/row.html", context)
 
     def _lines(self, row: models.Model) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Return the columns: what, who, when, how much, then others; and those that are raw bytes."""

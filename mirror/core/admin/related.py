@@ -11,9 +11,9 @@ from django.db import models
 
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import list_url
-from mirror.core.admin.filters import matching
 from mirror.core.admin.kinds.amounts import read_units
 from mirror.core.admin.kinds.base import InvalidText
+from mirror.core.admin.lists import matching
 
 Where = dict[str, str]
 """Columns and their values as text, as in the address of a list."""
@@ -31,17 +31,11 @@ class Related:
 
 @dataclass(frozen=True)
 class Section:
-    """A table on a page. `more` is the address of the list of all rows, if these are not all."""
+    """A table on a page: heading and HTML of each cell. `more` is the address of the list, if it has more."""
 
     title: str
-    headers: list[str]
-    rows: list[list[str]]
+    rows: list[list[tuple[str, str]]]
     more: str | None = None
-
-    @property
-    def labelled_rows(self) -> list[list[tuple[str, str]]]:
-        """The cells of each row, each with its heading: on a phone, a row is a list of these."""
-        return [list(zip(self.headers, row, strict=True)) for row in self.rows]
 
 
 def join_on(*names: str, **others: str) -> Callable[[Any], Where | None]:
@@ -88,10 +82,12 @@ def section(related: Related, row: models.Model, site: AdminSite) -> Section | N
         return None
     read_units(rows, columns.kinds(related.model, page.list_display))
     # All these rows have the same values in the columns of `where`, which the page shows already.
-    cells = [cell for cell in page.cells if cell.links_to_row or cell.__name__ not in where]
+    hidden = {name for name in where if not related.model._meta.get_field(name).primary_key}  # type: ignore[union-attr]
     return Section(
         title=related.title or page.label,
-        headers=[cell.short_description for cell in cells],
-        rows=[[cell(row) for cell in cells] for row in rows[: related.limit]],
+        rows=[
+            [(label, html) for name, label, html in page.cells(row) if name not in hidden]
+            for row in rows[: related.limit]
+        ],
         more=f"{list_url(related.model)}?{urlencode(where)}" if len(rows) > related.limit else None,
     )

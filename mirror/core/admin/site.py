@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
-from django.urls import Resolver404, URLPattern, path, resolve, reverse
+from django.urls import URLPattern, path, reverse
 from unfold.sites import UnfoldAdminSite
 
 from mirror.core import config, logs
@@ -34,13 +34,14 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     """The tables that people look at most: `app.Model`."""
 
     def register(self, model_or_iterable: Any, admin_class: type[Any] | None = None, **options: Any) -> None:
-        """Register models, also with a composite key if the admin class can deal with it."""
+        """Register models. A page of `ReadOnlyAdmin` has no form, so its model may have a composite key."""
+        if admin_class is None or not issubclass(admin_class, ReadOnlyAdmin):
+            super().register(model_or_iterable, admin_class, **options)
+            return
         models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
         for model in models:
-            if admin_class and issubclass(admin_class, ReadOnlyAdmin):
-                self._registry[model] = admin_class(model, self)
-            else:
-                super().register(model, admin_class, **options)
+            page = type(f"{model.__name__}Admin", (admin_class,), options)
+            self._registry[model] = page(model, self)
 
     # ACCESS
 
@@ -123,7 +124,11 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
                     response.render()
                 return _marked(response)
             except Http404 as error:
-                return _marked(self._problem(request, 404, "Not found", str(error)))
+                return _marked(
+                    self._problem(request, 404, "Not found", str(error) or "There is no such page.")
+                )
+            except SuspiciousOperation as error:
+                return _marked(self._problem(request, 400, "Not understood", str(error)))
             except PermissionDenied:
                 return self._problem(request, 403, "Not allowed", "Your account may not see or do this.")
             except OperationalError as error:
@@ -142,17 +147,6 @@ class MirrorAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
         guarded.__dict__.update(view.__dict__)
         return super().admin_view(guarded, cacheable)
-
-    def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
-        """Redirect an address without its last slash; any other unknown address is not found."""
-        if not request.path_info.endswith("/") and request.method in ("GET", "HEAD"):
-            try:
-                match = resolve(f"{request.path_info}/")
-            except Resolver404:
-                match = None
-            if match and match.url_name:
-                return HttpResponseRedirect(f"{request.path}/")
-        raise Http404("There is no such page.")
 
     def _failed(self, request: HttpRequest, error: Exception) -> HttpResponse:
         if outage.is_outage(error):

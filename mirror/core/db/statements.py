@@ -5,14 +5,16 @@ executed as it stands: a % in it is one.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 from django.db import Error, connection
 
-from mirror.core.db.sql.types import Values
+Row = tuple[Any, ...]
+#: The values of the placeholders, in order or by name.
+Values = Sequence[Any] | Mapping[str, Any]
 
 #: A condition: some session holds the lock with this number.
 IS_LOCKED = """exists (
@@ -66,6 +68,23 @@ def session() -> "psycopg.Connection[tuple[Any, ...]]":
     return opened
 
 
+Read = Callable[[Callable[["psycopg.Connection[Any]"], list[Any]]], list[Any]]
+_read: Read | None = None
+
+
+def read_shared_by(read: Read | None) -> None:
+    """Have `shared_rows` read by `read`, which lends a connection; None for this thread's own."""
+    global _read
+    _read = read
+
+
+def shared_rows(statement: str, values: Values = ()) -> list[Any]:
+    """Return the rows of a statement that serves all requests. Errors: psycopg.Error, DatabaseError."""
+    if _read is not None and not connection.in_atomic_block:
+        return _read(lambda lent: lent.execute(statement, values).fetchall())
+    return session().execute(statement, values).fetchall()
+
+
 # ADVISORY LOCKS
 
 
@@ -78,10 +97,7 @@ def is_locked(lock: int) -> bool:
 def locked(
     lock: int, *, stopping: threading.Event | None = None, pause: float = _RETRY_SECONDS
 ) -> Iterator[bool]:
-    """Hold an advisory lock for the block; yield False if `stopping` is set before it is taken.
-
-    This tries repeatedly: a waiting statement would block an index that is built concurrently.
-    """
+    """Hold an advisory lock, tried repeatedly; yield False if `stopping` is set before it is taken."""
     stopping = stopping or threading.Event()
     while not value("select pg_try_advisory_lock(%s)", [lock]):
         if stopping.wait(pause):

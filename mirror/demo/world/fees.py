@@ -6,9 +6,8 @@ from typing import Any
 
 from mirror.core.values.hapi.messages import ExchangeRateSet, FeeSchedule
 from mirror.demo.world.world import World
-from network.fees.estimate import Estimate, Schedule
+from network.fees.estimate import ONCE, Estimate, Schedule
 from network.fees.genesis import genesis
-from network.fees.high_volume import ONCE
 from network.fees.usage import Facts, UnknownType, named_ids
 
 EXCHANGE_RATES, SIMPLE_FEES = 112, 113

@@ -7,7 +7,7 @@ from typing import Any
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
-from mirror.management.command import NodeCommand, argument, integer
+from mirror.management.command import Database, NodeCommand, argument, integer
 from mirror.operations.backup.manifest import Manifest
 from mirror.upgrade.tables import check_current
 
@@ -20,9 +20,11 @@ JOBS = argument(
 
 
 class Command(NodeCommand):
+    database = "existing"
+    outlasts_output = True
     help = (
         "Write everything in the database into a folder, while the node answers and loads. It is all of one "
-        "moment. Repeated after an interruption the command goes on. `manage.py restore` brings it back."
+        "point in time, and written by pg_dump. `manage.py restore` brings it back."
     )
     when = "Use it before an upgrade, and as often as you would not like to load what came since again."
     examples = (
@@ -37,14 +39,17 @@ class Command(NodeCommand):
         JOBS,
     )
 
+    def database_for(self, options: dict[str, Any]) -> Database:
+        return "none" if options["check"] else self.database
+
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.operations.backup import dump, restore
+        from mirror.operations.backup import dump, load
 
         folder: Path = options["folder"]
         stopping = signals.stop_event()
         if options["check"]:
-            manifest = restore.check(folder, self.echo, stopping, jobs=options["jobs"])
+            manifest = load.check(folder, self.echo, stopping, jobs=options["jobs"])
             self.echo(f"The backup is intact: {described(manifest)}.")
             return
         check_single("backup", "back up each machine by PostgreSQL's own means, such as pg_basebackup")

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ledger.ingest.loader_lock import loader_lock
-from mirror.core.db.distribution import cluster, distributing, is_distributed
+from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.values.human_readable import byte_size
 from mirror.management.command import NodeCommand, UsageError, argument
 from mirror.start import database
@@ -14,6 +14,8 @@ from mirror.upgrade.tables import check_migrated
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Distribute the tables over the machines of Citus, those with rows too. DATABASE_URL names the "
         "coordinator, and SVC_MIRROR_DB_DISTRIBUTED=true says that it is one. It may be stopped: the next "
@@ -47,7 +49,7 @@ class Command(NodeCommand):
                     "SVC_MIRROR_DB_DISTRIBUTED."
                 )
             with loader_lock():
-                distributed = distributing.distribute(lambda table: self.echo(f"Distributing {table}."))
+                distributed = cluster.distribute(lambda table: self.echo(f"Distributing {table}."))
         self.echo(
             f"Distributed {len(distributed)} tables."
             if distributed
@@ -55,7 +57,7 @@ class Command(NodeCommand):
         )
 
     def _advise(self) -> None:
-        distributing.check_coordinator()
+        cluster.check_coordinator()
         if slow := cluster.slow_workers():
             self.echo(
                 f"Set random_page_cost = 1.1 and jit = off in PostgreSQL on {', '.join(slow)}, as plans for "
@@ -63,7 +65,7 @@ class Command(NodeCommand):
             )
 
     def _estimate(self) -> None:
-        sizes, machines = distributing.sizes(), len(cluster.workers())
+        sizes, machines = cluster.sizes(), len(cluster.workers())
         for table, size in sizes.items():
             self.echo(f"  {table:<44} {byte_size(size):>12}")
         self.echo(

@@ -19,6 +19,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Drop the transactions of old months, for good, while the node answers and loads. Only tables that "
         "are partitioned by month lose rows (see SVC_MIRROR_DB_PARTITIONS). Entities, tokens, balances, "

@@ -8,6 +8,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Apply the errata of mainnet to what is loaded, from a folder. They are transactions that its stream "
         "lacks, accounts from before its first file, transfers that did not happen, and offsets of balance "

@@ -14,6 +14,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Let a role of the database read the ledger, and make the role if there is none of its name. It may "
         "write only what the web server itself keeps: sessions and accounts of the admin, and its charts."

@@ -28,6 +28,7 @@ from network import bundled
 
 
 class Command(NodeCommand):
+    outlasts_output = True
     help = (
         "Load record files and blocks from folders, or from a network as it publishes them. Files that were "
         "loaded before are skipped, so it may be stopped and run again at any time."

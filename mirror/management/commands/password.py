@@ -10,6 +10,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Give an account of the admin a new password. That of the account admin is written into the file of "
         "the first one; others are printed. Whoever is signed in with the old one has to sign in again."

@@ -25,6 +25,7 @@ _TIME = r"\d+(\.\d{1,9})?"
 
 
 class Command(NodeCommand):
+    database = "existing"
     help = (
         "Write a proof of a transaction to a file. It says what happened and that the network has agreed on "
         "it, and anybody can check it by `manage.py verify-proof`, without this node or any other. Nothing "

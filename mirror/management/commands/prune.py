@@ -10,6 +10,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Drop transactions that are older than the settings of retention keep, for good. The node answers "
         "and loads meanwhile. Only tables that are partitioned by month lose rows (see "

@@ -18,6 +18,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Compare this node's balances of hbars and tokens with the balance files of its network. The files "
         "are verified by the signatures of the nodes. Each difference is kept as a row of the table "

@@ -23,6 +23,7 @@ _MAX_TEXT = 300
 
 
 class Command(NodeCommand):
+    database = "existing"
     help = (
         "Run loaded contract transactions again and compare the outcome with what the network recorded. That "
         "is: result, output or error, gas, logs, storage, created contracts. Nothing is changed. Each "

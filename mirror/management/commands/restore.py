@@ -1,51 +1,42 @@
 """`manage.py restore`: a backup back into an empty database, of this machine or another one."""
 
-from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from mirror.core.db.distribution import check_single
 from mirror.core.processes import signals
-from mirror.management.command import NodeCommand
+from mirror.management.command import NodeCommand, argument
 from mirror.management.commands.backup import JOBS, described
 from mirror.operations.backup.manifest import Manifest
 
 
 class Command(NodeCommand):
+    database = "new"
+    writes = True
+    outlasts_output = True
     help = (
         "Bring a backup back into an empty database. It is that of a new data folder, or of DATABASE_URL. "
-        "Repeated after an interruption the command goes on. Restore only backups that you trust."
+        "Restore only backups that you trust."
     )
     when = "Use it on a new machine, or after the database was lost; then `manage.py up` goes on."
     examples = (
         ("restore /backups/monday", "Fills the empty database of SVC_MIRROR_DATA or DATABASE_URL."),
         ("restore --without-accounts /backups/other", "Lets in nobody whom the backup knows."),
-        ("restore --undo", "Empties a database into which a restore has not ended."),
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        group = parser.add_mutually_exclusive_group(required=True)
-        group.add_argument(
-            "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of `manage.py backup`"
-        )
-        group.add_argument("--undo", action="store_true", help="empty the database of an unfinished restore")
-        parser.add_argument(
-            "--without-accounts",
-            action="store_true",
-            help="leave out the accounts of the admin, with their groups and what they did",
-        )
-        parser.add_argument(JOBS.name, **JOBS.details)
+    arguments = (
+        argument("folder FOLDER", "the folder of `manage.py backup`"),
+        argument(
+            "--without-accounts", "leave out the accounts of the admin, with their groups and what they did"
+        ),
+        JOBS,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.operations.backup import dump, restore
+        from mirror.operations.backup import dump, load
 
         check_single("restore", "restore into a single one, and `manage.py distribute` it")
-        if options["undo"]:
-            restore.undo(self.echo, signals.stop_event())
-            self.echo("Undone: the database is empty again.")
-            return
-        manifest = restore.restore(
+        manifest = load.restore(
             options["folder"],
             self.echo,
             signals.stop_event(),

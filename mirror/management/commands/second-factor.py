@@ -9,6 +9,8 @@ from mirror.upgrade.tables import check_current
 
 
 class Command(NodeCommand):
+    database = "existing"
+    writes = True
     help = (
         "Replace the second factor of an account of the admin, or remove it. The new one is printed as a key "
         "to type into an authenticator app, and as an address. The old one stops working."

@@ -7,6 +7,7 @@ from mirror.start import up
 
 
 class Command(NodeCommand):
+    outlasts_output = True
     help = (
         "Run the gRPC server alone, with its database if that is not running yet. Ctrl-C stops it. Nothing "
         "is loaded."

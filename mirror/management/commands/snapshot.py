@@ -6,7 +6,7 @@ from typing import Any
 from mirror.core import config
 from mirror.core.processes import signals
 from mirror.core.values import entity_id
-from mirror.management.command import NodeCommand, UsageError, argument
+from mirror.management.command import Database, NodeCommand, UsageError, argument
 from mirror.management.commands.backup import JOBS, described
 from mirror.operations.backup.manifest import SNAPSHOT
 from mirror.upgrade.tables import check_current
@@ -23,7 +23,7 @@ class Command(NodeCommand):
     help = (
         "Write what the node knows of the ledger into a folder, or load it into another node. That one "
         "then goes on with the stream. Accounts of the admin, settings and other things of a node are "
-        "not in it. Repeated after an interruption the command goes on."
+        "not in it."
     )
     when = "Use it to make a node without loading all of history, of the same release or a newer one."
     examples = (
@@ -44,9 +44,16 @@ class Command(NodeCommand):
         JOBS,
     )  # fmt: skip
 
+    def database_for(self, options: dict[str, Any]) -> Database:
+        databases: dict[str, Database] = {"save": "existing", "load": "new", "check": "none"}
+        return databases[options["action"]]
+
+    def writes_for(self, options: dict[str, Any]) -> bool:
+        return str(options["action"]) == "load"
+
     def handle(self, *args: Any, **options: Any) -> None:
         # Only this command needs it.
-        from mirror.operations.backup import restore
+        from mirror.operations.backup import load
         from mirror.operations.snapshot import dump
 
         folder, action, jobs = options["folder"], options["action"], options["jobs"]
@@ -54,7 +61,7 @@ class Command(NodeCommand):
         if options["entities"] and action != "save":
             raise UsageError("--entities goes with `snapshot save`.")
         if action == "check":
-            manifest = restore.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+            manifest = load.check(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
             echo(f"The snapshot is intact: {described(manifest)}.")
             return
         if action == "save":
@@ -62,7 +69,7 @@ class Command(NodeCommand):
             manifest = dump.save(folder, echo, stopping, jobs=jobs, entities=options["entities"])
             echo(f"Done: {described(manifest)}.")
             return
-        manifest = restore.restore(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
+        manifest = load.restore(folder, echo, stopping, jobs=jobs, kind=SNAPSHOT)
         echo(
             f"Done: {described(manifest)}. `manage.py ingest --follow` and "
             "`manage.py up` go on with the stream."

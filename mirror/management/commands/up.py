@@ -7,6 +7,7 @@ from mirror.start import up as node
 
 
 class Command(NodeCommand):
+    outlasts_output = True
     help = (
         "Run a whole node: database, web server, and the demo network or the network that settings name. "
         "Ctrl-C stops it; the next one goes on where it was."

@@ -12,6 +12,9 @@ from mirror.upgrade.tables import make_tables
 
 
 class Command(NodeCommand):
+    database = "new"
+    writes = True
+    outlasts_output = True
     help = (
         "Bring a database of an older release up to date. Its tables are changed at once, then its rows, "
         "piece by piece, while the node answers and loads. It may be stopped: the next one goes on there."

@@ -20,6 +20,7 @@ from network import bundled
 
 
 class Command(NodeCommand):
+    database = "existing"
     help = (
         "Compare the database with the files that it was loaded from. It also checks that the files are "
         "intact, signed and in unbroken order. Nothing is changed. Each difference is one line: file, "

@@ -60,35 +60,13 @@ class Chart:
 
     @property
     def data(self) -> str:
-        colours = ("--color-primary-600", "--chart-second", "--chart-third")
-        style = {"borderWidth": 0 if self.is_bars else 2, "pointRadius": 0, "spanGaps": False}
-        coloured = zip(self.lines, (f"var({colour})" for colour in colours), strict=False)
+        colours = ("var(--color-primary-600)", "var(--chart-second)", "var(--chart-third)")
+        style = {"borderWidth": 0 if self.kind == "bar" else 2, "pointRadius": 0, "spanGaps": False}
         datasets = [
             {"label": name, "data": values, "borderColor": colour, "backgroundColor": colour} | style
-            for (name, values), colour in coloured
+            for (name, values), colour in zip(self.lines, colours, strict=False)
         ]
         return json.dumps({"labels": self.labels, "datasets": datasets})
-
-    @property
-    def options(self) -> str:
-        grey = {"color": "#808896", "maxRotation": 0, "font": {"family": "system-ui, sans-serif", "size": 11}}
-        ticks = grey | {"maxTicksLimit": 7, "autoSkip": not self.is_bars}
-        named = {"grid": {"display": False}, "ticks": ticks}
-        counted = {"beginAtZero": True, "grid": {}, "ticks": grey | {"maxTicksLimit": 6}}
-        return json.dumps(
-            {
-                "indexAxis": "y" if self.is_bars else "x",
-                "animation": False,
-                "maintainAspectRatio": False,
-                "interaction": {"mode": "index", "intersect": False},
-                "plugins": {"legend": {"display": len(self.lines) > 1, "labels": grey | {"boxWidth": 12}}},
-                "scales": {"x": counted, "y": named} if self.is_bars else {"x": named, "y": counted},
-            }
-        )
-
-    @property
-    def is_bars(self) -> bool:
-        return self.kind == "bar"
 
 
 @dataclass(frozen=True)

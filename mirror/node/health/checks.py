@@ -17,7 +17,7 @@ from psycopg.errors import InsufficientPrivilege
 from mirror.core import config
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
-from mirror.core.db.distribution import cluster, is_distributed
+from mirror.core.db.distribution import cluster
 from mirror.core.db.reading import bounded_query
 from mirror.core.db.replicas import configured_servers
 from mirror.core.values.human_readable import duration
@@ -106,7 +106,7 @@ def check_database(*, is_primary_away: bool = False) -> Health:
 def reasons(now: Status, *, is_primary_away: bool = False) -> list[str]:
     """Return in sentences why a node with this status is not ready. Errors: DatabaseError."""
     has_book = statements.value(_BOOK)
-    silent = cluster.unresponsive_workers() if is_distributed() else []
+    silent = cluster.unresponsive_workers()
     reasons = []
     if silent:
         reasons.append(f"Workers of the database do not answer: {', '.join(silent)}.")

@@ -19,11 +19,10 @@ from ledger.archive.location import BLOCKS, PERIOD, archive_location, archived_k
 from ledger.stream import ledger_identity
 from ledger.stream.block import block_file
 from ledger.stream.ledger_identity import FIRST_LEDGER, LedgerIdentity, named_ledger
-from mirror import compiled
 from mirror.core import config
 from mirror.core.config.errors import OperatorError
 from mirror.core.db import statements
-from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.distribution import cluster
 from mirror.core.db.reading.sql import fetch
 from mirror.core.processes.exits import Death, recent
 from mirror.core.values import entity_id, timestamp
@@ -188,7 +187,6 @@ class Inventory:
     replicas: Sequence[Replica] = ()
     errata: str = ""
     ledger_id: str = ""
-    compiled: str = ""
 
     def lines(self, status: Status) -> Iterator[tuple[str, str]]:
         return ((entry.heading, entry.text) for entry in self._entries(status) if entry.text)
@@ -225,7 +223,6 @@ class Inventory:
         yield Entry("", "", "deaths", [asdict(death) for death in self.deaths])
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         yield Entry("Versions", versions, "versions", dict(self.versions))
-        yield Entry("Compiled", self.compiled, "compiled", self.compiled or None)
 
     def _ready(self, status: Status) -> str:
         """Return whether health checks call the node ready."""
@@ -269,7 +266,7 @@ class Inventory:
 def read(status: Status) -> Inventory:
     """Return the inventory of a node with this status. Errors: DatabaseError."""
     book_file = config.own_id(102)
-    book, spread, rows = statements.row(_BOOK, [book_file]), _shards(), estimates(list(_COUNTED))
+    book, spread, rows = statements.row(_BOOK, [book_file]), cluster.shards(), estimates(list(_COUNTED))
     release, size = statements.row(_DATABASE)
     return Inventory(
         network=config.value("network"),
@@ -292,7 +289,6 @@ def read(status: Status) -> Inventory:
         replicas=replicas.read(),
         errata=errata.sentence(),
         ledger_id=ledger_id_sentence(),
-        compiled=compiled.sentence(),
     )
 
 
@@ -319,17 +315,13 @@ def counts() -> dict[str, int]:
 def estimates(tables: list[str] | None = None) -> dict[str, int]:
     """Return PostgreSQL's estimates of rows by table, of these tables or of all."""
     rows = dict(statements.rows(_ROWS, {"tables": tables}))
-    spread = _shards().rows
+    spread = cluster.shards().rows
     return rows | {table: spread[table] for table in spread if tables is None or table in tables}
-
-
-def _shards() -> shards.Shards:
-    return shards.query() if is_distributed() else shards.Shards(0, ())
 
 
 def database_bytes() -> int:
     """Return the size of the database, with what its workers hold."""
-    return int(statements.value("select pg_database_size(current_database())")) + _shards().bytes
+    return int(statements.value("select pg_database_size(current_database())")) + cluster.shards().bytes
 
 
 def disk() -> Disk:

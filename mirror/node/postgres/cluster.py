@@ -20,11 +20,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mirror.core import config
+from mirror.core.config.database import wheel_folder
 from mirror.core.config.errors import OperatorError
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
 from mirror.node.postgres import replication
-from mirror.node.postgres.installation import PORT, ServerPaths, system_programs, wheel_folder
+from mirror.node.postgres.installation import PORT, ServerPaths, system_programs
 
 DATABASE = ROLE = "mirror_node"
 #: The role that only reads, if there is one: see mirror.node.postgres.reader_role.

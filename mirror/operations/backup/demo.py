@@ -58,10 +58,9 @@ def check_absent() -> None:
 
 
 def unpack(folder: Path) -> None:
-    """Unpack the demo network of a backup, unless that was done."""
-    bucket, unfinished = run.folder(), _unfinished()
-    if bucket.exists() and any(bucket.iterdir()):
-        return
+    """Unpack the demo network of a backup."""
+    bucket = run.folder()
+    unfinished = bucket.with_name(f"{bucket.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     try:
         content = _decompressed(folder / DEMO)
@@ -78,7 +77,7 @@ def unpack(folder: Path) -> None:
                     shutil.copyfileobj(archive.extractfile(entry) or io.BytesIO(), file)
     except (zstandard.ZstdError, tarfile.TarError) as error:
         raise DamagedBackup(f"{DEMO} of the backup in {folder} is damaged: {error}.") from error
-    # The notes of the restore are dropped after this, so it has to be on the disk.
+    # The restore ends after this, so it has to be on the disk.
     for path, _, names in os.walk(unfinished):
         for name in names:
             fsync(Path(path, name))
@@ -94,17 +93,3 @@ def _decompressed(path: Path) -> bytes:
     if len(content) > most:
         raise tarfile.ReadError("it expands to more than the files of a demo do")
     return content
-
-
-def remove() -> None:
-    """Remove the demo network that `unpack` has written, if it has."""
-    unfinished = _unfinished()
-    shutil.rmtree(unfinished, ignore_errors=True)
-    if run.folder().exists():
-        run.folder().replace(unfinished)
-        shutil.rmtree(unfinished)
-
-
-def _unfinished() -> Path:
-    bucket = run.folder()
-    return bucket.with_name(f"{bucket.name}.unfinished")

@@ -1,38 +1,36 @@
 """Writing a backup or a snapshot: all of it as of one PostgreSQL snapshot, while the node goes on.
 
-All sessions share the PostgreSQL snapshot of the first one, so files that are written one after another are
-consistent. It ends with its process. A backup that was killed takes a new one, and rewrites only those files
-whose rows have changed since: reading which rows those are is much faster than writing them.
+pg_dump writes the rows of whole tables. Rows that it can't select, such as those of some entities, are copied
+beside its archive, within the same PostgreSQL snapshot.
 """
 
-import json
 import os
+import shutil
+import subprocess
+import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from django.conf import settings
-from psycopg import Error
-from psycopg.errors import LockNotAvailable
 
 from mirror.core import config
+from mirror.core.config.database import wheel_folder
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.settings import SETTINGS
 from mirror.core.logs import Echo
-from mirror.core.processes.atomic_files import write_atomic
 from mirror.core.processes.progress import ByteDisplay
 from mirror.core.values.human_readable import byte_size
-from mirror.operations.backup import demo
-from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks, partitions_by_time
-from mirror.operations.backup.files import write_rows
+from mirror.operations.backup import demo, files
+from mirror.operations.backup.allowed import columns_here
 from mirror.operations.backup.manifest import (
+    ARCHIVE,
     BACKUP,
-    JOURNAL,
     MANIFEST,
     BackupFile,
     BackupTable,
@@ -42,70 +40,95 @@ from mirror.operations.backup.manifest import (
 )
 from mirror.operations.backup.sessions import Session, Task, check_room, exclusive, session
 
-# Without the locks of all tables after so long, the others are released.
-_LOCK_MILLISECONDS = 500
 # The share of a table's bytes that its compressed rows need.
 _COMPRESSED = 0.4
+_SECONDS_BETWEEN_CHECKS = 0.2
+_CONTENTS = f"{ARCHIVE}/toc.dat"
+_UNFINISHED = "unfinished-"
 
-_WHERE = """
-    select system_identifier::text,
-        (select oid::text from pg_database where datname = current_database())
-    from pg_control_system()"""
 # Index: the primary key (consensus_end).
 _LAST_BLOCK = "select index, consensus_end, hash from record_file order by consensus_end desc limit 1"
 _MIGRATIONS = "select distinct app, name from django_migrations order by 1, 2"
 _SERVER = "select current_setting('server_version'), pg_database_size(current_database())"
-_SNAPSHOT = "select pg_export_snapshot(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+# The columns of tables, in the order of pg_dump; none of those that the server computes.
+_COLUMNS = """
+    select relname, array_agg(attname::text order by attnum)
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relname = any(%s) and pg_table_is_visible(pg_class.oid) and attnum > 0 and not attisdropped
+        and attgenerated = ''
+    group by relname"""
+# Tables and partitions that have rows of their own.
+_PARTS = """
+    select part.oid::bigint, root.relname, pg_table_size(part.oid),
+        quote_ident(part.relnamespace::regnamespace::text) || '.' || quote_ident(part.relname)
+    from pg_class part join pg_class root on root.oid = coalesce(pg_partition_root(part.oid), part.oid)
+    where part.relkind = 'r' and root.relname = any(%s) and pg_table_is_visible(root.oid)
+        and pg_relation_size(part.oid) > 0"""
+_TIMES = "select min(consensus_start), max(consensus_end) from record_file having count(*) > 0"
+
+
+class Query(NamedTuple):
+    """Rows that pg_dump does not select: the columns of a table, and what follows them in a statement.
+
+    `bytes`, about as many as the rows have, is for progress alone.
+    """
+
+    table: str
+    columns: list[str]
+    rows: str
+    bytes: int
+
+    @property
+    def select(self) -> str:
+        return f"select {', '.join(self.columns)} {self.rows}"
+
+
+class Part(NamedTuple):
+    """A table, or a partition of one, with the bytes that it has."""
+
+    oid: int
+    table: str
+    bytes: int
+    name: str
 
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a folder: tables with their columns, and the pieces of these.
+    """The content of a folder: the tables of its kind, or some rows of them.
 
-    `finish` is called after the tables were read, within their PostgreSQL snapshot, and may add files and
-    facts to the manifest.
+    `queries` returns the tables that are not read whole. `finish` is called within the PostgreSQL snapshot of
+    the rows, and may add files to the folder and facts to the manifest.
     """
 
     kind: Kind
-    tables: Callable[[Session], dict[str, list[str]]]
-    chunks: Callable[[Session, dict[str, list[str]]], list[Chunk]]
-    finish: Callable[[Session, Manifest], Manifest]
+    queries: Callable[[Session, dict[str, list[str]]], list[Query]]
+    finish: Callable[[Session, Path, Manifest], Manifest]
     # Whether sessions can share a PostgreSQL snapshot: not where other machines hold the rows.
     shares_snapshot: bool = True
 
 
 def backup(folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int) -> Manifest:
-    """Write a backup, or resume one; return its manifest. Errors: OperatorError; Stopped."""
-    content = Content(BACKUP, backed_up_tables, chunks, lambda _, manifest: demo.add(folder, manifest))
+    """Write a backup; return its manifest. Errors: OperatorError; Stopped."""
+    content = Content(BACKUP, lambda *_: [], lambda own, unfinished, manifest: demo.add(unfinished, manifest))
     return write(Task(folder, echo, stopping, jobs), content)
 
 
 def write(task: Task, content: Content) -> Manifest:
-    """Write the content into a folder, or resume that; return its manifest.
-
-    Errors: OperatorError; Stopped.
-    """
+    """Write the content into a new folder; return its manifest. Errors: OperatorError; Stopped."""
     folder, name = task.folder, content.kind.name
-    _make_folder(folder, name)
     with session() as first, exclusive(first):
-        with _consistent(task, first, content):
-            tables = content.tables(first)
-            begun = _begin(task, first, name, tables)
-            needed = content.chunks(first, tables)
-            total = sum(chunk.bytes for chunk in needed)
-            expected = _COMPRESSED * total
-            check_room(folder, expected - sum(file.bytes for file in begun.values()), f"The {name}")
-            snapshot = first.execute(_SNAPSHOT).fetchone() if content.shares_snapshot else None
-            if begun:
-                task.echo(f"Going on with the {name} in {folder}: what has changed since is written again.")
-            task.echo(
-                f"{byte_size(total)} of tables are read; the {name} will have about {byte_size(expected)}."
-            )
-            done = _write_files(task, needed, begun, snapshot or ("", 0))
-            # Still within the PostgreSQL snapshot, so all figures are of the same time as the files.
-            manifest = content.finish(first, _manifest(first, name, tables, done))
-        for stale in begun.keys() - {file.name for file in manifest.files}:
-            (folder / stale).unlink(missing_ok=True)
+        _make_folder(folder, name)
+        working = replace(task, folder=Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder)))
+        try:
+            with first.transaction():
+                first.execute("set transaction isolation level repeatable read, read only")
+                written = _write_files(working, first, content)
+                # Within the PostgreSQL snapshot, so all figures are of the same time as the files.
+                manifest = content.finish(first, working.folder, _manifest(first, content.kind, *written))
+            for path in working.folder.iterdir():
+                path.rename(folder / path.name)
+        finally:
+            shutil.rmtree(working.folder, ignore_errors=True)
         manifest.write(folder)
     return manifest
 
@@ -118,149 +141,140 @@ def _make_folder(folder: Path, name: str) -> None:
         raise OperatorError(f"The folder {folder} can't be used: {error.strerror}.") from error
     if MANIFEST in present:
         raise OperatorError(f"There is a complete {name} in {folder} already: name another folder.")
-    if present and JOURNAL not in present:
+    if any(not each.startswith(_UNFINISHED) for each in present):
         raise OperatorError(f"The folder {folder} has other files: name an empty or new one.")
+    for each in present:
+        shutil.rmtree(folder / each)
     # Passwords of the admin are in it, though only as digests.
     folder.chmod(0o700)
-
-
-# UNFINISHED BACKUPS
-
-
-def _begin(task: Task, first: Session, name: str, tables: dict[str, list[str]]) -> dict[str, BackupFile]:
-    """Return the finished files of an unfinished folder, or begin a new one. Errors: OperatorError."""
-    folder = task.folder
-    cluster, database = first.execute(_WHERE).fetchone() or ("", "")
-    origin = {"cluster": cluster, "database": database, "network": config.value("network")}
-    # Rows look unchanged where a column was added or dropped, but their files are of the columns before.
-    header = origin | {"columns": tables, "migrations": [list(each) for each in _migrations(first)]}
-    journal = folder / JOURNAL
-    if not journal.exists():
-        _note(folder, header)
-        return {}
-    files: dict[str, BackupFile] = {}
-    stored: dict[str, Any] = {}
-    for line in journal.read_text().splitlines():
-        # A line that was cut short is of a file that does not count.
-        with suppress(ValueError, TypeError):
-            content = json.loads(line)
-            if stored:
-                files[content["name"]] = BackupFile(**content)
-            stored = stored or content
-    if stored and {each: stored.get(each) for each in origin} != origin:
-        raise OperatorError(
-            f"The unfinished {name} in {folder} is of another database: name another folder, or remove it."
-        )
-    for path in folder.glob("*.part"):
-        path.unlink()
-    usable = {each: file for each, file in files.items() if file.is_in(folder)}
-    if stored != header:
-        if usable:
-            task.echo(f"The tables were changed since the {name} in {folder} was begun: it begins anew.")
-        usable = {}
-    # It may end in half a line.
-    write_atomic(journal, b"".join(map(_line, [header, *map(asdict, usable.values())])))
-    for each in files.keys() - usable.keys():
-        (folder / each).unlink(missing_ok=True)
-    return usable
-
-
-def _migrations(first: Session) -> list[tuple[str, str]]:
-    return [(app, name) for app, name in first.execute(_MIGRATIONS)]
-
-
-def _line(content: dict[str, Any]) -> bytes:
-    return json.dumps(content).encode() + b"\n"
-
-
-def _note(folder: Path, content: dict[str, Any]) -> None:
-    """Add a line to the journal, and wait until it is on the disk."""
-    descriptor = os.open(folder / JOURNAL, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "ab") as file:
-        file.write(_line(content))
-        file.flush()
-        os.fsync(descriptor)
-
-
-# CONSISTENCY
-
-
-@contextmanager
-def _consistent(task: Task, first: Session, content: Content) -> Iterator[None]:
-    """Hold a PostgreSQL snapshot and locks of all tables for the block, so that no partition is dropped.
-
-    Errors: Stopped, while this waits for a session that changes a table.
-    """
-    is_said = False
-    while not _locked(first, content):
-        if not is_said:
-            task.echo("Waiting for a session that changes a table.")
-            is_said = True
-        task.check_stop()
-    try:
-        yield
-    finally:
-        with suppress(Error):
-            first.execute("rollback")
-
-
-def _locked(first: Session, content: Content) -> bool:
-    """Begin the transaction of the snapshot, and return whether it could lock the tables soon."""
-    tables = ", ".join(f'"{table}"' for table in content.tables(first))
-    first.execute("begin isolation level repeatable read, read only")
-    first.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
-    try:
-        # The snapshot is that of the first statement after this.
-        first.execute(f"lock table {tables} in access share mode")
-    except LockNotAvailable:
-        first.execute("rollback")
-        return False
-    first.execute("set local lock_timeout = 0")
-    return True
 
 
 # FILES
 
 
 def _write_files(
-    task: Task, needed: list[Chunk], begun: dict[str, BackupFile], snapshot: Sequence[Any]
-) -> list[BackupFile]:
-    """Write the files of all pieces, except unchanged ones of an earlier attempt.
+    task: Task, first: Session, content: Content
+) -> tuple[dict[str, list[str]], list[BackupFile], BackupFile | None]:
+    """Return the tables with their columns, the files of rows, and the contents of the archive."""
+    known = columns_here(content.kind)
+    present: dict[str, list[str]] = dict(first.execute(_COLUMNS, [[*known]]).fetchall())
+    tables = {name: [each for each in columns if each in known[name]] for name, columns in present.items()}
+    queries = content.queries(first, tables)
+    # pg_dump reads all columns of a table. Those of another program are left out.
+    parts = [Part(*row) for row in first.execute(_PARTS, [[*tables]])]
+    some = {name for name, columns in present.items() if columns != tables[name]}
+    for name in sorted(some - {query.table for query in queries}):
+        size = sum(part.bytes for part in parts if part.table == name)
+        queries.append(Query(name, [f'"{each}"' for each in tables[name]], f'from "{name}"', size))
+    selected = {query.table for query in queries}
+    whole = [part for part in parts if part.table not in selected]
+    total = sum(part.bytes for part in whole) + sum(query.bytes for query in queries)
+    check_room(task.folder, _COMPRESSED * total, f"The {content.kind.name}")
+    task.echo(f"{byte_size(total)} of tables are read.")
+    snapshot = ""
+    if content.shares_snapshot:
+        (snapshot,) = first.execute("select pg_export_snapshot()").fetchone() or ("",)
+    names = _dump(task, first, whole, snapshot) if whole else {}
+    names |= _copy(task, queries, snapshot)
+    with ThreadPoolExecutor(task.jobs) as pool:
+        written = list(pool.map(lambda name: files.described(task, name, names[name]), sorted(names)))
+    return tables, written, files.described(task, _CONTENTS, "") if whole else None
 
-    `snapshot` is the name of a PostgreSQL snapshot, empty if it is not shared, and its oldest transaction.
-    """
-    name, oldest = snapshot
-    done: list[BackupFile] = []
-    lock = threading.Lock()
 
-    def write(own: Session, chunk: Chunk) -> None:
-        # One transaction for all would hold the locks of every month, and the server has a limited number.
-        own.execute("begin isolation level repeatable read, read only")
-        if name:
-            own.execute(f"set transaction snapshot '{name}'")
-        earlier = begun.get(chunk.name)
-        file = earlier if earlier and chunk.is_unchanged(own, earlier, oldest) else None
-        file = file or write_rows(task, own, chunk, oldest)
-        own.execute("commit")
-        with lock:
-            if file is not earlier:
-                _note(task.folder, asdict(file))
-            done.append(file)
-        display.add(chunk.bytes)
+def _dump(task: Task, first: Session, parts: list[Part], snapshot: str) -> dict[str, str]:
+    """Have pg_dump write the parts; return the table of each file. Errors: OperatorError; Stopped."""
+    folder, programs = task.folder / ARCHIVE, _programs(first)
+    command = [
+        str(programs / "pg_dump"), "--data-only", "--format=directory", f"--compress={files.LEVEL}",
+        "--no-password",
+        f"--jobs={task.jobs}", f"--snapshot={snapshot}", f"--file={folder}", f"--dbname={first.info.dsn}",
+        *(f"--table={part.name}" for part in parts),
+    ]  # fmt: skip
+    # A connection that is encrypted here is encrypted there, too.
+    mode = {"PGSSLMODE": "require"} if first.pgconn.ssl_in_use else {}
+    environment = mode | os.environ | {"PGPASSWORD": first.info.password}
+    expected = round(_COMPRESSED * sum(part.bytes for part in parts))
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(command, stderr=errors, env=environment, umask=0o077) as process,
+        ByteDisplay("Writing", expected, task.echo) as display,
+    ):
+        written = 0
+        try:
+            while process.poll() is None:
+                task.stopping.wait(_SECONDS_BETWEEN_CHECKS)
+                task.check_stop()
+                before, written = written, sum(each.stat().st_size for each in folder.glob("*.gz"))
+                display.add(written - before)
+        finally:
+            process.terminate()
+        if process.returncode:
+            task.check_stop()
+            errors.seek(0)
+            raise OperatorError(f"pg_dump has failed: {errors.read().strip()}")
+    listed = subprocess.run([programs / "pg_restore", "--list", folder], capture_output=True, check=True)
+    table_of = {part.oid: part.table for part in parts}
+    entries = [line.split() for line in listed.stdout.decode().splitlines() if " TABLE DATA " in line]
+    # Such as: "3541; 0 16521 TABLE DATA public entity postgres".
+    return {f"{ARCHIVE}/{entry[0].rstrip(';')}.dat.gz": table_of[int(entry[2])] for entry in entries}
 
-    with ByteDisplay("Writing", sum(chunk.bytes for chunk in needed), task.echo) as display:
-        task.run_all(needed, write)
-    return sorted(done, key=lambda file: (file.table, file.leaf, file.number))
+
+def _programs(first: Session) -> Path:
+    """Return the folder of a pg_dump that can read this database. Errors: OperatorError."""
+    wheel, named = wheel_folder(), config.value("db.programs")
+    if wheel and not named and not first.pgconn.ssl_in_use:
+        program: Path | None = wheel / "pginstall" / "bin" / "pg_dump"
+    else:
+        # That of the package can't encrypt a connection.
+        found = shutil.which("pg_dump", path=named or None)
+        program = Path(found) if found else None
+    needed = first.info.server_version // 10_000
+    if program:
+        version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+        if int(version.split()[2].partition(".")[0]) >= needed:
+            return program.parent
+        missing = f"{program} is of an older version"
+    else:
+        missing = f"there is no pg_dump in {named or 'PATH'}"
+    raise OperatorError(
+        f"The database is of PostgreSQL {needed}, and {missing}: install the client programs of PostgreSQL "
+        f"{needed} or later, and name their folder in {config.lookup('db.programs').variable}."
+    )
+
+
+def _copy(task: Task, queries: list[Query], snapshot: str) -> dict[str, str]:
+    """Write the rows of queries; return the table of each file. Errors: Stopped."""
+    names = {f"{query.table}-{number:05}.gz": query for number, query in enumerate(queries)}
+
+    def write(own: Session, name: str) -> None:
+        with own.transaction():
+            own.execute("set transaction isolation level repeatable read, read only")
+            if snapshot:
+                own.execute(f"set transaction snapshot '{snapshot}'".encode())
+            files.write_rows(task, own, task.folder / name, names[name].select)
+        display.add(names[name].bytes)
+
+    if queries:
+        with ByteDisplay("Copying", sum(query.bytes for query in queries), task.echo) as display:
+            task.run_all(names, write)
+    return {name: query.table for name, query in names.items()}
 
 
 # MANIFEST
 
 
-def _manifest(first: Session, name: str, tables: dict[str, list[str]], files: list[BackupFile]) -> Manifest:
+def _manifest(
+    first: Session,
+    kind: Kind,
+    tables: dict[str, list[str]],
+    written: list[BackupFile],
+    contents: BackupFile | None,
+) -> Manifest:
     block = first.execute(_LAST_BLOCK).fetchone()
+    times = first.execute(_TIMES).fetchone()
     postgresql, size = first.execute(_SERVER).fetchone() or ("", 0)
     rows = Counter[str]()
-    for file in files:
+    for file in written:
         rows[file.table] += file.rows
     return Manifest(
         network=config.value("network"),
@@ -269,14 +283,13 @@ def _manifest(first: Session, name: str, tables: dict[str, list[str]], files: li
         postgresql=postgresql,
         block=Block(*block) if block else None,
         database_bytes=size,
-        migrations=_migrations(first),
-        tables={
-            table: BackupTable(columns, rows[table], partitions_by_time(first, table))
-            for table, columns in tables.items()
-        },
-        files=files,
+        migrations=[(app, name) for app, name in first.execute(_MIGRATIONS)],
+        tables={table: BackupTable(columns, rows[table]) for table, columns in tables.items()},
+        files=written,
         settings=settings_in_force(),
-        kind=name,
+        contents=contents,
+        kind=kind.name,
+        times=times,
     )
 
 

@@ -1,79 +1,84 @@
-"""The files of a backup or a snapshot: rows of one table each, as text of COPY that is compressed by zstd."""
+"""The files of a backup or a snapshot: rows of one table each, as text of COPY that is compressed by gzip."""
 
+import gzip
 import hashlib
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
-import zstandard
 
-from mirror.core.processes.atomic_files import atomic_file
-from mirror.operations.backup.chunks import Chunk
 from mirror.operations.backup.manifest import BackupFile, Manifest
 from mirror.operations.backup.sessions import Session, Task
 
 # Where the processor is the limit, a higher level costs more than it saves.
-_LEVEL = 1
-_BUFFER_BYTES = 1 << 18
+LEVEL = 1
+_READ_BYTES = 1 << 16
+_GZIP = 16 + zlib.MAX_WBITS
 # Rows have less than a tenth of these bytes, so a small file can't fill the disk.
 _MAX_EXPANSION, _SMALL_BYTES = 100, 128 << 20
+# pg_dump writes this after the rows of a table. No row looks like it.
+_END = b"\\.\n\n\n"
 
 
-def write_rows(task: Task, own: Session, chunk: Chunk, oldest: int) -> BackupFile:
-    """Write the rows of a piece to its file, and return its entry of the manifest. Errors: Stopped."""
-    path = task.folder / chunk.name
-    compressor, digest = zstandard.ZstdCompressor(level=_LEVEL).compressobj(), hashlib.sha256()
-    size = 0
-    with atomic_file(path) as file:
-
-        def put(data: bytes) -> None:
-            nonlocal size
-            digest.update(data)
-            file.write(data)
-            size += len(data)
-
-        rows: list[bytes | bytearray | memoryview] = []
-        gathered = 0
-        with own.cursor() as cursor:
-            with cursor.copy(f"copy ({chunk.select}) to stdout") as copy:
-                for row in copy:
-                    rows.append(row)
-                    gathered += len(row)
-                    if gathered > _BUFFER_BYTES:
-                        put(compressor.compress(b"".join(rows)))
-                        rows.clear()
-                        gathered = 0
-                        task.check_stop()
-            put(compressor.compress(b"".join(rows)))
-            put(compressor.flush())
-            count = cursor.rowcount
-    of_chunk = chunk.leaf, chunk.number, chunk.filenode, oldest
-    return BackupFile(path.name, chunk.table, count, size, digest.hexdigest(), *of_chunk)
+def write_rows(task: Task, own: Session, path: Path, select: str) -> None:
+    """Write the rows of a query to a new file. Errors: Stopped."""
+    path.touch(0o600)
+    with (
+        gzip.open(path, "wb", LEVEL) as packed,
+        io.BufferedWriter(packed, _READ_BYTES) as file,
+        own.cursor() as cursor,
+        cursor.copy(f"copy ({select}) to stdout".encode()) as copy,
+    ):
+        for number, row in enumerate(copy):
+            file.write(row)
+            if number % 1_000 == 0:
+                task.check_stop()
 
 
-def copy_rows(
-    task: Task, own: Session, manifest: Manifest, file: BackupFile, *, frozen: bool = False, into: str = ""
-) -> None:
-    """Copy the rows of a file into its table, or another one. Errors: DamagedBackup; Stopped.
+def described(task: Task, name: str, table: str) -> BackupFile:
+    """Read a file; return its entry of the manifest. Errors: Stopped."""
+    path, rows, end = task.folder / name, 0, b""
+    with path.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if table:
+        for block in _text(path):
+            rows += block.count(b"\n")
+            end = (end + block[-len(_END) :])[-len(_END) :]
+            task.check_stop()
+        if end == _END:
+            rows -= _END.count(b"\n")
+    return BackupFile(name, table, rows, path.stat().st_size, digest)
 
-    `frozen` where the table was emptied in this transaction: then the rows need no vacuum.
-    """
+
+def copy_rows(task: Task, own: Session, manifest: Manifest, file: BackupFile, *, into: str = "") -> None:
+    """Copy the rows of a file into its table, or another one. Errors: DamagedBackup; Stopped."""
     left = _MAX_EXPANSION * file.bytes + _SMALL_BYTES
     columns = ", ".join(f'"{column}"' for column in manifest.tables[file.table].columns)
-    options = " with (freeze)" if frozen else ""
-    manifest.check_content(task.folder, file)
-    with (task.folder / file.name).open("rb") as opened, own.cursor() as cursor:
+    with own.cursor() as cursor:
         try:
-            reader = zstandard.ZstdDecompressor().stream_reader(opened)
-            with cursor.copy(f'copy "{into or file.table}" ({columns}) from stdin{options}') as copy:
-                while block := reader.read(_BUFFER_BYTES):
+            with cursor.copy(f'copy "{into or file.table}" ({columns}) from stdin'.encode()) as copy:
+                for block in _text(task.folder / file.name):
                     left -= len(block)
                     if left < 0:
                         raise manifest.damaged(task.folder, file, "expands to more than rows do")
                     copy.write(block)
                     task.check_stop()
-        except zstandard.ZstdError as error:
+        except (zlib.error, EOFError) as error:
             raise manifest.damaged(task.folder, file, "is damaged") from error
         except (psycopg.DataError, psycopg.IntegrityError) as error:
             how = f"has rows that the table can't hold ({error.diag.message_primary})"
             raise manifest.damaged(task.folder, file, how) from error
         if cursor.rowcount != file.rows:
             raise manifest.damaged(task.folder, file, f"has {cursor.rowcount:,} rows, not {file.rows:,}")
+
+
+def _text(path: Path) -> Iterator[bytes]:
+    """Yield a file decompressed, in blocks of limited length. Errors: zlib.error, EOFError."""
+    decompressor = zlib.decompressobj(_GZIP)
+    with path.open("rb") as file:
+        while block := file.read(_READ_BYTES):
+            yield decompressor.decompress(block)
+    if not decompressor.eof:
+        raise EOFError

@@ -1,7 +1,6 @@
 """The manifest of a backup or a snapshot: what it holds, of which node, and the digests of its files.
 
-A folder with `manifest.json` is a complete one. While one is made, the finished files are listed
-in `unfinished.jsonl`: its first line names the database, and each other line describes a file.
+It is written last: a folder with `manifest.json` is a complete one.
 """
 
 import hashlib
@@ -19,13 +18,17 @@ from mirror.core.processes.atomic_files import write_atomic
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
 from mirror.upgrade.tables import LEDGER_APPS
 
-FORMAT = 1
-MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
+FORMAT = 2
+# Files of format 1 were made by COPY alone, up to this release.
+_LAST_OF_FORMAT_1 = "1.0.0"
+MANIFEST = "manifest.json"
+#: The archive of pg_dump, a folder.
+ARCHIVE = "dump"
 #: The files of the demo network from which it goes on.
 DEMO = "demo-stream.tar.zst"
 
 # No path leads out of the folder, and names need no quoting in statements.
-_FILE_NAME, _NAME = re.compile(r"[\w-][\w.-]*"), re.compile(r"\w+")
+_FILE_NAME, _NAME = re.compile(rf"({ARCHIVE}/)?[\w-][\w.-]*"), re.compile(r"\w+")
 # A thousand times the manifest of a backup of a billion transactions.
 _MAX_BYTES = 1 << 30
 _CENTURY = 100 * 366 * NANOS_PER_DAY
@@ -67,31 +70,18 @@ _KINDS = {kind.name: kind for kind in (BACKUP, SNAPSHOT)}
 
 @dataclass(frozen=True)
 class BackupFile:
-    """A file of a backup with rows of one table; its digest is that of the file, which is compressed.
-
-    `leaf` and `number` identify the piece of the table. `filenode` and `since`, the oldest running
-    transaction, show a later process whether the piece has changed.
-    """
+    """A file with rows of one table, as compressed text of COPY; `table` is empty for other files."""
 
     name: str
     table: str
     rows: int
     bytes: int
     sha256: str
-    leaf: str = ""
-    number: int = 0
-    filenode: int = 0
-    since: int = 0
 
     def __post_init__(self) -> None:
         if not _FILE_NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name of a file of a backup.")
         _check_numbers(self.rows, self.bytes)
-
-    def is_in(self, folder: Path) -> bool:
-        """Return whether a folder has the file in its length."""
-        path = folder / self.name
-        return path.is_file() and path.stat().st_size == self.bytes
 
 
 @dataclass(frozen=True)
@@ -103,18 +93,15 @@ class Block:
 
 @dataclass(frozen=True)
 class BackupTable:
-    """A table: the columns that its files have, its rows, and its partitions by time (ns), if it has any."""
+    """A table: the columns that its files have, and its rows."""
 
     columns: list[str]
     rows: int
-    partitions: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not all(map(_NAME.fullmatch, self.columns)) or len({*self.columns}) < len(self.columns):
             raise ValueError(f"{self.columns} are no names of columns.")
         _check_numbers(self.rows)
-        if not all(MIN <= lower < upper <= MAX for lower, upper in self.partitions):
-            raise ValueError(f"{self.partitions} are no partitions.")
 
 
 @dataclass(frozen=True)
@@ -129,18 +116,20 @@ class Manifest:
     tables: dict[str, BackupTable]
     files: list[BackupFile]
     settings: dict[str, str]
+    # The archive's table of contents: for pg_restore alone, as it has statements.
+    contents: BackupFile | None = None
     demo: BackupFile | None = None
     format: int = FORMAT
     kind: str = BACKUP.name
-    # A snapshot's alone: the times of its first and last transaction (ns), the rows of loaded_range, and the
-    # entities that it is limited to.
+    # The times of the first and the last block (ns).
     times: tuple[int, int] | None = None
+    # A snapshot's alone: the rows of loaded_range, and the entities that it is limited to.
     ranges: list[dict[str, Any]] = field(default_factory=list)
     entities: list[str] = field(default_factory=list)
 
     @property
     def all_files(self) -> list[BackupFile]:
-        return [*self.files, *([self.demo] if self.demo else [])]
+        return [*self.files, *([self.contents] if self.contents else []), *([self.demo] if self.demo else [])]
 
     @property
     def bytes(self) -> int:
@@ -162,14 +151,13 @@ class Manifest:
         """Make the folder a complete one."""
         content = asdict(self) | {"sha256": self.digest}
         write_atomic(folder / MANIFEST, json.dumps(content, indent=1).encode())
-        (folder / JOURNAL).unlink(missing_ok=True)
 
     @classmethod
     def read(cls, folder: Path, kind: Kind = BACKUP) -> Self:
         """Return a folder's manifest. Errors: DamagedBackup, OperatorError if there is no complete one."""
         path = folder / MANIFEST
         if not path.is_file():
-            raise OperatorError(_missing(folder, kind))
+            raise OperatorError(f"There is no complete {kind.name} in {folder}: it has no {MANIFEST}.")
         try:
             if path.stat().st_size > _MAX_BYTES:
                 raise ValueError
@@ -179,6 +167,11 @@ class Manifest:
                 raise OperatorError(
                     f"The {kind.name} in {folder} was made by a newer release ({content['release']}) and "
                     "can't be read by this one: install that release."
+                )
+            if content["format"] < FORMAT:
+                raise OperatorError(
+                    f"The {kind.name} in {folder} has the format of release {_LAST_OF_FORMAT_1} and earlier: "
+                    f"load it with release {_LAST_OF_FORMAT_1}, and start this one on the same database."
                 )
             if content.pop("sha256") != content_digest(content):
                 raise ValueError
@@ -207,7 +200,7 @@ class Manifest:
         """Check that every file exists and has its length. Errors: DamagedBackup."""
         for file in self.all_files:
             path = folder / file.name
-            if path.is_symlink():
+            if path.resolve() != folder.resolve() / file.name:
                 raise self.damaged(folder, file, "is a link to another file")
             if not path.is_file():
                 raise self.damaged(folder, file, "is missing")
@@ -222,22 +215,8 @@ class Manifest:
             raise self.damaged(folder, file, "is damaged")
 
 
-def _missing(folder: Path, kind: Kind) -> str:
-    if (folder / JOURNAL).exists():
-        command = f"manage.py {kind.writes} {folder}"
-        return f"The {kind.name} in {folder} is not finished: `{command}` goes on with it."
-    return f"There is no {kind.name} in {folder}: it has no {MANIFEST}."
-
-
 def _typed(content: dict[str, Any]) -> dict[str, Any]:
-    tables = {
-        name: BackupTable(
-            table["columns"],
-            table["rows"],
-            [(int(lower), int(upper)) for lower, upper in table["partitions"]],
-        )
-        for name, table in content["tables"].items()
-    }
+    tables = {name: BackupTable(**table) for name, table in content["tables"].items()}
     if not all(map(_NAME.fullmatch, tables)) or any(file["table"] not in tables for file in content["files"]):
         raise ValueError("A table of the backup has no name of one.")
     for name in ("network", "release", "made", "postgresql"):
@@ -249,6 +228,7 @@ def _typed(content: dict[str, Any]) -> dict[str, Any]:
         "migrations": [(app, name) for app, name in content["migrations"]],
         "tables": tables,
         "files": [BackupFile(**file) for file in content["files"]],
+        "contents": BackupFile(**content["contents"]) if content["contents"] else None,
         "demo": BackupFile(**content["demo"]) if content["demo"] else None,
         "times": _times(*content["times"]) if content.get("times") else None,
         "settings": {_printable(name): _printable(text) for name, text in content["settings"].items()},

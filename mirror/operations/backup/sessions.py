@@ -3,7 +3,7 @@
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ class Stopped(OperatorError):
     """A signal has stopped the command."""
 
     def __init__(self) -> None:
-        super().__init__("Stopped as asked: the same command goes on from here.")
+        super().__init__("Stopped. The same command begins anew.")
 
 
 @contextmanager
@@ -79,33 +79,22 @@ class Task:
         if self.stopping.is_set():
             raise Stopped
 
-    def run_all(
-        self,
-        items: Iterable[Item],
-        work: Callable[[Session, Item], object],
-        begin: Callable[[Session], object] = lambda own: None,
-    ) -> None:
-        """Let several sessions work on the items, one at a time each; `begin` prepares a session.
+    def run_all(self, items: Iterable[Item], work: Callable[[Session, Item], object]) -> None:
+        """Let several sessions work on the items, one at a time each.
 
         Errors: the first one of `work`; Stopped. In both cases the running statements are cancelled.
         """
-        queue = iter(list(items))
-        lock, ended = threading.Lock(), threading.Event()
-        sessions: list[Session] = []
+        sessions: set[Session] = set()
 
-        def run() -> None:
+        def run(item: Item) -> None:
             with session() as own:
-                sessions.append(own)
-                begin(own)
-                while not (ended.is_set() or self.stopping.is_set()):
-                    with lock:
-                        item = next(queue, None)
-                    if item is None:
-                        return
-                    work(own, item)
+                sessions.add(own)
+                self.check_stop()
+                work(own, item)
+                sessions.discard(own)
 
         with ThreadPoolExecutor(self.jobs) as pool:
-            running: set[Future[None]] = {pool.submit(run) for _ in range(self.jobs)}
+            running = {pool.submit(run, item) for item in items}
             try:
                 while running:
                     done, running = wait(running, _SECONDS_BETWEEN_CHECKS, FIRST_COMPLETED)
@@ -113,8 +102,8 @@ class Task:
                         future.result()
                     self.check_stop()
             finally:
-                ended.set()
-                for own in sessions:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for own in list(sessions):
                     with suppress(psycopg.Error):
                         own.cancel()
 

@@ -16,12 +16,12 @@ from psycopg.rows import dict_row
 
 from ledger.ingest import stored_network
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.logs import Echo
 from mirror.core.values import entity_id
 from mirror.models import LOADER_LOCK
 from mirror.operations.backup import dump
-from mirror.operations.backup.chunks import Chunk, backed_up_tables, chunks
+from mirror.operations.backup.dump import Query
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from mirror.operations.backup.sessions import Session, Task, session, try_lock
 from mirror.operations.snapshot import selection
@@ -29,7 +29,6 @@ from mirror.operations.snapshot import selection
 # A byte in a file becomes so many in the database, half of them indexes.
 _BYTES_LOADED = 5
 
-_TIMES = "select min(consensus_start), max(consensus_end) from record_file having count(*) > 0"
 _RANGES = """
     select consensus_start, consensus_end, first_block, last_block, files, transactions, signed,
         filters::text, rests_on, basis
@@ -39,7 +38,7 @@ _RANGES = """
 def save(
     folder: Path, echo: Echo, stopping: threading.Event, *, jobs: int, entities: frozenset[int] = frozenset()
 ) -> Manifest:
-    """Write a snapshot into a folder, or resume one; return its manifest.
+    """Write a snapshot into a new folder; return its manifest.
 
     With `entities`, it has what these took part in and their state, and of the rest what a reader needs to
     understand that. Errors: OperatorError; Stopped.
@@ -48,8 +47,7 @@ def save(
     distributed = is_distributed()
     content = dump.Content(
         SNAPSHOT,
-        partial(backed_up_tables, kind=SNAPSHOT),
-        partial(_chunks, entities=entities, distributed=distributed),
+        partial(_queries, entities=entities, distributed=distributed),
         partial(_complete, entities=entities, distributed=distributed),
         shares_snapshot=not distributed,
     )
@@ -63,34 +61,30 @@ def save(
         return dump.write(Task(folder, echo, stopping, jobs), content)
 
 
-def _chunks(
+def _queries(
     own: Session, tables: dict[str, list[str]], *, entities: frozenset[int], distributed: bool
-) -> list[Chunk]:
-    chosen: list[Chunk] = []
+) -> list[Query]:
+    """Return the tables of which pg_dump reads nothing, or only a part: each has rows on other machines."""
+    chosen: list[Query] = []
     if entities:
         whole = selection.whole_tables()
-        chosen = selection.chunks(own, {name: tables[name] for name in tables.keys() - whole}, entities)
+        chosen = selection.queries(own, {name: tables[name] for name in tables.keys() - whole}, entities)
         tables = {name: columns for name, columns in tables.items() if name in whole}
-    return [*chosen, *(_queries(own, tables) if distributed else chunks(own, tables))]
-
-
-def _queries(own: Session, tables: dict[str, list[str]]) -> list[Chunk]:
-    """Return each table as one piece, since its pages are on other machines."""
+    if not distributed:
+        return chosen
     sizes = Counter[str]()
-    for part in shards.query().parts:
+    for part in cluster.shards().parts:
         # About half of it is indexes.
         sizes[part.table] += part.bytes // 2
-    for table in tables.keys() - sizes.keys():
-        (sizes[table],) = own.execute("select pg_table_size(%s::regclass)", [f'"{table}"']).fetchone() or (0,)
     found = [
-        selection.chunk(table, columns, f'from "{table}"', number=0, size=sizes[table])
-        for table, columns in tables.items()
+        selection.query(name, columns, f'from "{name}"', sizes[name]) for name, columns in tables.items()
     ]
-    return sorted(found, key=lambda chunk: -chunk.bytes)
+    return [*chosen, *sorted(found, key=lambda query: -query.bytes)]
 
 
-def _complete(first: Session, manifest: Manifest, *, entities: frozenset[int], distributed: bool) -> Manifest:
-    row = first.execute(_TIMES).fetchone()
+def _complete(
+    first: Session, _: Path, manifest: Manifest, *, entities: frozenset[int], distributed: bool
+) -> Manifest:
     with first.cursor(row_factory=dict_row) as cursor:
         ranges: list[dict[str, Any]] = [
             each | {"filters": each["filters"] and json.loads(each["filters"])}
@@ -104,7 +98,6 @@ def _complete(first: Session, manifest: Manifest, *, entities: frozenset[int], d
     return replace(
         manifest,
         database_bytes=size,
-        times=(row[0], row[1]) if row else None,
         ranges=ranges,
         entities=named,
         settings={},

@@ -14,7 +14,7 @@ from django.db.models import Model
 from ledger.loaded_ranges import SNAPSHOT_ENTITIES
 from mirror.core.db.schema import fields
 from mirror.core.values import entity_id
-from mirror.operations.backup.chunks import Chunk
+from mirror.operations.backup.dump import Query
 from mirror.operations.backup.sessions import Session
 
 # Tables of the network, and of blocks.
@@ -45,8 +45,8 @@ def whole_tables() -> set[str]:
     return (own | _WHOLE) - {_RANGES}
 
 
-def chunks(own: Session, tables: dict[str, list[str]], entities: frozenset[int]) -> list[Chunk]:
-    """Return the pieces of tables that are not included whole."""
+def queries(own: Session, tables: dict[str, list[str]], entities: frozenset[int]) -> list[Query]:
+    """Return the rows of tables that are not included whole."""
     models = {table: model for table, model in _models().items() if table in tables}
     timed = {table for table, model in models.items() if _is_timed(table, model)}
     times = _times(own, {table: models[table] for table in timed}, entities)
@@ -67,22 +67,15 @@ def chunks(own: Session, tables: dict[str, list[str]], entities: frozenset[int])
             first = f"entity_id between 0 and {_LAST_SYSTEM_FILE}"
             conditions = [first, *(f"{condition} and not {first}" for condition in conditions)]
         parts += [
-            chunk(
-                table,
-                columns,
-                f'from "{table}" where {condition}',
-                number=number,
-                size=len(condition) * _BYTES_PER_LETTER,
-            )
-            for number, condition in enumerate(conditions)
+            query(table, columns, f'from "{table}" where {condition}', len(condition) * _BYTES_PER_LETTER)
+            for condition in conditions
         ]
     return parts
 
 
-def chunk(table: str, columns: list[str], rows: str, *, number: int, size: int) -> Chunk:
-    """Return a piece of a table by a query of its rows, which have about so many bytes."""
-    names = ", ".join(f'"{column}"' for column in columns)
-    return Chunk(table, columns, table, number, 0, size, f"select {names} {rows}")
+def query(table: str, columns: list[str], rows: str, size: int) -> Query:
+    """Return some rows of a table, which have about so many bytes."""
+    return Query(table, [f'"{column}"' for column in columns], rows, size)
 
 
 def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any]:
@@ -90,11 +83,11 @@ def filters(before: dict[str, Any] | None, entities: list[str]) -> dict[str, Any
     return {**(before or {}), SNAPSHOT_ENTITIES: ",".join(entities)}
 
 
-def _ranges(columns: list[str], entities: frozenset[int]) -> Chunk:
+def _ranges(columns: list[str], entities: frozenset[int]) -> Query:
     texts = ",".join(str(entity_id.text(entity)) for entity in sorted(entities))
     changed = f"""coalesce(filters, '{{}}') || '{{"{SNAPSHOT_ENTITIES}": "{texts}"}}'"""
-    names = ", ".join(changed if column == "filters" else f'"{column}"' for column in columns)
-    return Chunk(_RANGES, columns, _RANGES, 0, 0, 1, f"select {names} from {_RANGES}")
+    named = [changed if column == "filters" else f'"{column}"' for column in columns]
+    return Query(_RANGES, named, f"from {_RANGES}", 1)
 
 
 # WHAT IS NAMED

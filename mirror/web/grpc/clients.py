@@ -41,40 +41,29 @@ def address(context: Any) -> str:
     return reverse_proxies.client(environment)
 
 
-class Limiter:
-    """Rejects the calls of clients that make too many."""
-
-    def __init__(self, rate: int) -> None:
-        self._rate = rate
-        self._limits = ClientLimits("grpc", rate, config.value(BURST), SharedBuckets(None))
-        self._exempt: tuple[str, ...] = config.value(EXEMPT)
-
-    def check(self, client: str) -> None:
-        """Count a call. Errors: CallError."""
-        if self._exempt and reverse_proxies.is_within(client, self._exempt):
-            return
-        if self._limits.take(Client.of(client)).wait_seconds:
-            text = f"Too many requests: a client may make {self._rate} calls a second. Please retry later"
-            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
-
-
-def limiter() -> Limiter | None:
-    """Return the limiter of the settings; None without a limit."""
-    rate = config.value(RATE)
-    return Limiter(rate) if rate else None
-
-
-class Shares:
-    """The calls at a time of each client: no client takes all places of the server."""
+class Limits:
+    """The limits of each client: its calls a second, and its calls at a time."""
 
     def __init__(self) -> None:
+        self._rate: int = config.value(RATE)
+        self._rates = (
+            ClientLimits("grpc", self._rate, config.value(BURST), SharedBuckets(None)) if self._rate else None
+        )
         self._most = config.value(CALLS) or _share(config.value(SUBSCRIPTIONS))
         self._exempt: tuple[str, ...] = config.value(EXEMPT)
         self._calls = Counter[str]()
 
+    def count(self, client: str) -> None:
+        """Count a call of this second. Errors: CallError."""
+        if self._rates is None or reverse_proxies.is_within(client, self._exempt):
+            return
+        if self._rates.take(Client.of(client)).wait_seconds:
+            text = f"Too many requests: a client may make {self._rate} calls a second. Please retry later"
+            raise CallError(StatusCode.RESOURCE_EXHAUSTED, text)
+
     @contextmanager
-    def call(self, client: str) -> Iterator[None]:
-        """Count a call until its end. Errors: CallError."""
+    def share(self, client: str) -> Iterator[None]:
+        """Count a call until its end, so that no client takes all places of the server. Errors: CallError."""
         if reverse_proxies.is_within(client, self._exempt):
             yield
             return

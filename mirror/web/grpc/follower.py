@@ -19,7 +19,7 @@ from mirror.core import logs
 from mirror.core.db import replicas
 from mirror.core.db.notifications import CommitListener
 from mirror.core.db.reading import sql
-from mirror.web.grpc.deliveries import Delivery, delivery
+from mirror.web.grpc.messages import Delivery, delivery
 from mirror.web.grpc.reading import DatabaseUnavailable, ReadingThreads
 
 log = logs.logger("mirror.grpc")

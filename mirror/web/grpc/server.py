@@ -5,11 +5,10 @@ status and text of the original's, and is counted and logged here.
 """
 
 import asyncio
-import secrets
-import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -20,20 +19,19 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from ledger.queries import entities
 from mirror.core import config, logs
-from mirror.core.config import clock, reverse_proxies
+from mirror.core.config import clock
+from mirror.core.config.errors import OperatorError
 from mirror.core.metrics import grpc as metrics
 from mirror.core.metrics import sample
-from mirror.core.values import entity_id
 from mirror.core.values.hapi import messages as hapi
-from mirror.web.grpc import clients, credentials
+from mirror.web.grpc import clients
+from mirror.web.grpc.calls import Call, Pacer
 from mirror.web.grpc.follower import Follower
-from mirror.web.grpc.nodes import encoded_nodes
-from mirror.web.grpc.pacing import Pacer
+from mirror.web.grpc.messages import encoded_nodes
 from mirror.web.grpc.reading import ReadingThreads
 from mirror.web.grpc.requests import (
     CallError,
     NodeFilter,
-    TopicFilter,
     invalid,
     node_filter,
     not_found,
@@ -47,6 +45,8 @@ _PACKAGE = "com.hedera.mirror.api.proto"
 TOPICS, NETWORK = f"{_PACKAGE}.ConsensusService", f"{_PACKAGE}.NetworkService"
 _REFLECTION = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
 _SERVICES = (TOPICS, NETWORK, health.SERVICE_NAME, *_REFLECTION)
+
+CERTIFICATE, KEY = "grpc.tls.certificate", "grpc.tls.key"
 
 _STOP_SECONDS = 1.0
 _WATCH_SECONDS = 1.0
@@ -75,10 +75,10 @@ class Server:
         self._threads = ReadingThreads()
         self._most: int = config.value(clients.SUBSCRIPTIONS)
         self._send_timeout: float = config.value("grpc.sendTimeout")
-        self._subscriptions: dict[Subscription, _Call] = {}
+        self._subscriptions: dict[Subscription, Call] = {}
         # Topics that exist stay topics.
         self._known: TTLCache[int, bool] = TTLCache(config.value("grpc.entityCacheSize"), _TOPIC_SECONDS)
-        self._limiter, self._shares = clients.limiter(), clients.Shares()
+        self._limits = clients.Limits()
         self._pacer = Pacer()
         self._health = health.aio.HealthServicer()
         self._tasks: set[Any] = set()
@@ -98,7 +98,7 @@ class Server:
         )
         self._server = grpc.aio.server(options=options)
         self._server.add_generic_rpc_handlers((_Handlers(self._methods()),))
-        if secured := credentials.configured():
+        if secured := tls_credentials():
             port: int = self._server.add_secure_port(address, secured)
         else:
             port = self._server.add_insecure_port(address)
@@ -176,14 +176,13 @@ class Server:
 
     # CALLS
 
-    def _method(self, service: str, name: str, work: Callable[["_Call", bytes], Awaitable[None]]) -> Any:
+    def _method(self, service: str, name: str, work: Callable[[Call, bytes], Awaitable[None]]) -> Any:
         async def answer(request: bytes, context: Any) -> None:
-            call = _Call(service, name, context, self._pacer)
+            call = Call(service, name, context, self._pacer)
             with ExitStack() as stack:
                 try:
-                    if self._limiter is not None:
-                        self._limiter.check(call.client)
-                    stack.enter_context(self._shares.call(call.client))
+                    self._limits.count(call.client)
+                    stack.enter_context(self._limits.share(call.client))
                     await work(call, request)
                 except CallError as error:
                     call.refusal = error
@@ -207,14 +206,14 @@ class Server:
 
         async def answer(request: Any, context: Any) -> None:
             try:
-                with self._shares.call(clients.address(context)):
+                with self._limits.share(clients.address(context)):
                     await work(request, context)
             except CallError as refusal:
                 await context.abort(refusal.code, refusal.details)
 
         return answer
 
-    async def _subscribe(self, call: "_Call", request: bytes) -> None:
+    async def _subscribe(self, call: Call, request: bytes) -> None:
         requested = topic_filter(request, clock.now_ns())
         if len(self._subscriptions) >= self._most:
             self._make_room()
@@ -243,14 +242,14 @@ class Server:
         call = self._subscriptions.pop(subscription)
         call.end(CallError(code, _UNREAD.format(round(call.stalled_seconds))))
 
-    async def _check_topic(self, call: "_Call", topic_id: int) -> None:
+    async def _check_topic(self, call: Call, topic_id: int) -> None:
         """Reject an id that is no topic; one that need not exist may become something else."""
         if topic_id in self._known:
             return
         if await self._threads.run(call.network, partial(_is_topic, topic_id)):
             self._known[topic_id] = True
 
-    async def _send_nodes(self, call: "_Call", request: bytes) -> None:
+    async def _send_nodes(self, call: Call, request: bytes) -> None:
         requested: NodeFilter = node_filter(request)
         nodes = await self._threads.run(call.network, partial(encoded_nodes, requested.file_id))
         size, pause = config.value("grpc.addressbook.pageSize"), config.value("grpc.addressbook.pageDelay")
@@ -258,73 +257,6 @@ class Server:
             if number and number % size == 0:
                 await asyncio.sleep(pause)
             await call.write(node)
-
-
-class _Call:
-    """A call of a client: what it is counted and logged as."""
-
-    def __init__(self, service: str, method: str, context: Any, pacer: Pacer) -> None:
-        self.client = clients.address(context)
-        self.network = reverse_proxies.network(self.client)
-        self.status = StatusCode.OK
-        self.refusal: CallError | None = None
-        self._task = asyncio.current_task()
-        # Since when its client has taken nothing of what is sent (monotonic seconds).
-        self._waiting_since: float | None = None
-        self._labels = (service, method, "SERVER_STREAMING")
-        self._send, self._pacer = context.write, pacer
-        self._sent = 0
-        self._began = time.monotonic()
-        self._subscriber: str | None = None
-        metrics.RECEIVED.labels(*self._labels).inc()
-
-    async def write(self, data: bytes) -> None:
-        if (waiting := self._pacer.take()) is not None:
-            await waiting
-        self._waiting_since = time.monotonic()
-        await self._send(data)
-        self._waiting_since = None
-        self._sent += 1
-
-    @property
-    def stalled_seconds(self) -> float:
-        """For how long the client has taken nothing of what is sent to it."""
-        return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
-
-    def end(self, refusal: CallError) -> None:
-        """End the call, which waits for its client, with a status."""
-        self.refusal = refusal
-        if self._task is not None:
-            self._task.cancel()
-
-    def log_start(self, requested: TopicFilter) -> None:
-        self._subscriber = secrets.token_hex(4)
-        log.info(
-            "subscription_started",
-            subscriber=self._subscriber,
-            client=self.client,
-            topic=entity_id.bound(requested.topic_id),
-            start=requested.start,
-            end=requested.end,
-            limit=requested.limit,
-        )
-
-    def count(self) -> None:
-        """Count the call, which has ended, and log the end of a subscription."""
-        if self.refusal is not None:
-            self.status = self.refusal.code
-        seconds = time.monotonic() - self._began
-        metrics.CALLS.labels(*self._labels, self.status.name).observe(seconds)
-        if self._sent:
-            metrics.SENT.labels(*self._labels).inc(self._sent)
-        if self._subscriber:
-            log.info(
-                "subscription_ended",
-                subscriber=self._subscriber,
-                status=self.status.name,
-                messages=self._sent,
-                seconds=round(seconds, 3),
-            )
 
 
 def _is_topic(topic_id: int) -> bool:
@@ -353,3 +285,36 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]
 
 async def _unknown_method(name: str, requests: Any, context: Any) -> None:
     await context.abort(StatusCode.UNIMPLEMENTED, f"Method not found: {name}")
+
+
+def tls_credentials() -> Any:
+    """Return the credentials of the settings, read again once the certificate has changed; None without TLS.
+
+    Errors: OperatorError.
+    """
+    certificate, key = config.value(CERTIFICATE), config.value(KEY)
+    if not (certificate or key):
+        return None
+    if not (certificate and key):
+        names = " and ".join(config.lookup(name).variable for name in (CERTIFICATE, KEY))
+        raise OperatorError(f"TLS of the gRPC API needs both {names}.")
+    read = 0
+
+    def changed() -> Any:
+        nonlocal read
+        if (modified := Path(certificate).stat().st_mtime_ns) == read:
+            return None
+        read = modified
+        return grpc.ssl_server_certificate_configuration(
+            [(Path(key).read_bytes(), Path(certificate).read_bytes())]
+        )
+
+    def renewed() -> Any:
+        # The library calls it at each handshake.
+        with suppress(OSError):
+            return changed()
+
+    try:
+        return grpc.dynamic_ssl_server_credentials(changed(), renewed)
+    except OSError as error:
+        raise OperatorError(f"The file {error.filename} of the gRPC API: {error.strerror}.") from error

@@ -18,12 +18,12 @@ from grpc import StatusCode
 from ledger.queries import topics as queries
 from mirror.core import config
 from mirror.core.config import clock
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
-from mirror.core.db.sql.query import Query
 from mirror.core.metrics import grpc as metrics
 from mirror.core.values.timestamp import NANOS_PER_SECOND
-from mirror.web.grpc.deliveries import Delivery, delivery
 from mirror.web.grpc.follower import Follower
+from mirror.web.grpc.messages import Delivery, delivery
 from mirror.web.grpc.reading import DatabaseUnavailable
 from mirror.web.grpc.requests import CallError, TopicFilter
 

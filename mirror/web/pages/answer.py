@@ -1,13 +1,10 @@
-"""The HTML pages for people outside the admin: their common frame, headers and small files.
+"""The HTML pages for people outside the admin: their common frame and headers.
 
-A page loads only files of this node: granian serves those below /static/ itself, from the installed packages.
-Whitenoise would serve the same files by Python, and the pages' own HTML is made here in any case.
+A page loads only files of this node. Granian serves most of them, from the installed packages.
 """
 
 from collections.abc import Mapping
-from functools import cache
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -35,17 +32,6 @@ SWAGGER_HEADERS = _HEADERS | {
     .replace("img-src 'self'", "img-src 'self' data:"),
     "Cache-Control": "no-store",
 }
-# Crawlers would follow the links of lists for ever.
-_ROBOTS = """User-agent: *
-Allow: /$
-Allow: /docs/
-Disallow: /docs/search
-Disallow: /
-"""
-_MIRROR = Path(__file__).parents[2]
-_ICON = _MIRROR / "static/mirror/icon.svg"
-_ARCHITECTURE = _MIRROR / "docs/architecture.svg"
-_DAY_SECONDS = 86_400
 
 
 def html(template: str, context: Mapping[str, Any]) -> str:
@@ -71,27 +57,3 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
         response = errors.not_found(request)
     patch_vary_headers(response, ["Accept"])
     return response
-
-
-def robots(request: HttpRequest) -> HttpResponse:
-    """Tell crawlers to read the pages for people, and nothing else."""
-    return _file(_ROBOTS, "text/plain; charset=utf-8")
-
-
-def icon(request: HttpRequest) -> HttpResponse:
-    return _file(_text(_ICON), "image/svg+xml")
-
-
-def architecture(request: HttpRequest) -> HttpResponse:
-    """Return the picture of the page about the architecture."""
-    return _file(_text(_ARCHITECTURE), "image/svg+xml")
-
-
-@cache
-def _text(path: Path) -> str:
-    return path.read_text()
-
-
-def _file(text: str, content_type: str) -> HttpResponse:
-    headers = {"Cache-Control": f"public, max-age={_DAY_SECONDS}", "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(text, content_type=content_type, headers=headers)

@@ -12,16 +12,13 @@ from typing import Any
 
 from django.utils.html import escape
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 
 #: The node's address in the pages.
 EXAMPLE_ADDRESS = "http://127.0.0.1:8000"
 _PAGE_LINK = re.compile(r"^([\w-]+)\.md(?=#|$)")
-# Scrolled sideways by the keys, too.
-_OPEN = {
-    "table_open": '<div class="table" tabindex="0"><table>',
-    "table_close": "</table></div>",
-}
 _INDEX = "README"
 # The places in a name at which a line may end.
 _BREAKS = re.compile(r"(?<=[A-Za-z0-9}][./_])(?=[A-Za-z{])")
@@ -53,21 +50,16 @@ class Group:
 def render(text: str) -> Page:
     """Return a page, whose first line is its heading."""
     first, _, rest = text.partition("\n")
-    markdown = _markdown()
-    tokens = markdown.parse(rest)
+    tokens = _MARKDOWN.parse(rest)
     sections = [heading for opening, heading in _name_headings(tokens) if opening.tag == "h2"]
-    for token in tokens:
-        for inline in token.children or ():
-            if inline.type == "link_open":
-                inline.attrSet("href", resolve_link(str(inline.attrGet("href"))))
-    html = markdown.renderer.render(tokens, markdown.options, {})
+    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     # Cells of tables have no other way to begin a line.
     return Page(first.lstrip("# "), html.replace("&lt;br&gt;", "<br>"), sections)
 
 
 def passages(text: str) -> Iterator[tuple[Heading | None, str]]:
     """Yield the headings of a page, each with the text below it; None has the text above all of them."""
-    tokens = _markdown().parse(text.partition("\n")[2])
+    tokens = _MARKDOWN.parse(text.partition("\n")[2])
     headings = iter([heading for _, heading in _name_headings(tokens)])
     heading, texts = None, [""]
     for token in tokens:
@@ -102,29 +94,32 @@ def anchor(heading: str, before: Counter[str]) -> str:
     return name if before[name] == 1 else f"{name}-{before[name] - 1}"
 
 
-def _markdown() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    for kind, html in _OPEN.items():
-        markdown.add_render_rule(kind, _constant(html))
-    markdown.add_render_rule("code_block", _code)
-    markdown.add_render_rule("fence", _code)
-    markdown.add_render_rule("code_inline", _name)
-    return markdown
+class _Renderer(RendererHTML):
+    """The HTML of the pages. Tables scroll sideways, by the keys too."""
+
+    def table_open(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return '<div class="table" tabindex="0"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        return "</table></div>\n"
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        tokens[idx].attrSet("href", resolve_link(str(tokens[idx].attrGet("href"))))
+        return str(self.renderToken(tokens, idx, options, env))
+
+    def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        code = f'<pre tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>'
+        return f'<div class="code">{code}<button type="button" hidden>Copy</button></div>\n'
+
+    code_block = fence  # type: ignore[assignment]
+
+    def code_inline(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
+        """Let a line end within a long name, after a dot, a slash or an underscore."""
+        text = escape(tokens[idx].content)
+        return f"<code>{text if ' ' in text else _BREAKS.sub('<wbr>', text)}</code>"
 
 
-def _constant(html: str) -> Any:
-    return lambda self, tokens, index, options, env: html + "\n"
-
-
-def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    code = f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>'
-    return f'<div class="code">{code}<button type="button" hidden>Copy</button></div>\n'
-
-
-def _name(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Let a line end within a long name, after a dot, a slash or an underscore."""
-    text = escape(tokens[index].content)
-    return f"<code>{text if ' ' in text else _BREAKS.sub('<wbr>', text)}</code>"
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
 
 
 def _name_headings(tokens: Sequence[Token]) -> Iterator[tuple[Token, Heading]]:

@@ -12,8 +12,6 @@ from mirror.core.values.hapi.transaction_types import NUMBERS
 from tests.api import route_of
 from tests.benchmarks.scale import cases, measure
 from tests.benchmarks.scale.filling import fill_tables
-from tests.benchmarks.scale.measure import Measured, Side
-from tests.benchmarks.scale.requests import STOPPED, Time
 from tests.benchmarks.scale.rows import FREEZES, Shape
 from tests.benchmarks.scale.values import values
 from tests.contract.requests import REQUESTS
@@ -75,31 +73,10 @@ def test_there_are_rare_types_failures_and_busy_accounts(rows):
     assert one(rows, collected) == SHAPE.transactions
 
 
-def test_slots_have_32_bytes_now_and_no_leading_zeros_in_changes(rows):
-    changes = "select count(*) from contract_state_change where substr(slot, 1, 1) = '\\x00'"
-    assert one(rows, changes) == 0
-    assert one(rows, "select count(*) from contract_state where length(slot) <> 32") == 0
-    assert one(rows, "select count(*) > 0 from contract_state")
-
-
-def test_months_are_spread_evenly():
-    shape = Shape(600, months=60)
-    assert shape.seconds == 60 * 30 * 86_400
-    assert shape.names["snapshots"] == 60
-
-
 def test_every_case_finds_its_values(rows):
     named = values(rows)
     lacking = [case for case in [*cases.kinds(), *cases.worst_cases()] if cases.filled(case, named) is None]
     assert lacking == []
-
-
-def test_cases_have_names_of_their_own_and_cover_pairs_of_filters():
-    found = [case.name for case in [*cases.kinds(), *cases.worst_cases()]]
-    assert len(set(found)) == len(found)
-    assert len(cases.kinds()) == 44
-    assert "transactions: collector, rare type, asc" in found
-    assert "logs: rare topic, week, desc" in found
 
 
 def test_cases_ask_every_endpoint_that_reads_the_database(rows):
@@ -127,20 +104,3 @@ def test_requests_are_asked_in_both_databases_and_reported(large):
     report = measure.report(found)
     assert report.startswith("3 requests")
     assert "| token-id |" in report
-
-
-def test_growth_slowness_and_tables_read_whole_are_misses():
-    def measured(small: float, large: float, **answer: object) -> list[str]:
-        sides = [Side("/", "wall", [Time(each, 0.0)], {"status": 200} | answer) for each in (small, large)]
-        return Measured("a list", *sides).misses()
-
-    assert measured(2.0, 2.4) == []
-    # So little is what the machine does meanwhile.
-    assert measured(0.2, 0.9) == []
-    assert measured(2.0, 4.0) == ["grows 2.0 times"]
-    assert measured(60.0, 61.0) == ["over 50 ms"]
-    assert measured(2.0, 2.0, status=503) == ["status 503"]
-    assert measured(2.0, 2.0, whole=["transaction", STOPPED]) == [
-        "reads transaction whole",
-        "a statement was stopped",
-    ]

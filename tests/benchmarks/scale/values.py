@@ -188,12 +188,7 @@ def _contracts(found: dict[str, str], read: _Reading) -> None:
 def _topics(found: dict[str, str], read: _Reading) -> None:
     topics = "select id from entity where type = 'TOPIC' order by id desc"
     busy = read.most_common("topic_message", "topic_id")
-    _put(
-        found,
-        _entity,
-        topic=busy,
-        quiet_topic=read.quietest(topics, "topic_message", "topic_id"),
-    )
+    _put(found, _entity, topic=busy, quiet_topic=read.quietest(topics, "topic_message", "topic_id"))
     message = "select max(consensus_timestamp) from topic_message where topic_id = %s"
     _put(found, _time, message_at=busy and read.one(message, int(busy)))
 

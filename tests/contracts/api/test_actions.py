@@ -129,17 +129,6 @@ def test_actions_are_chosen(api, url, query, expected):
     assert indexes(api.get(f"{url}?{query}")) == expected
 
 
-@pytest.mark.parametrize("order", ["asc", "desc"])
-def test_pages_have_every_action_once(api, order):
-    every = list(range(7))
-    for index in every:
-        action(index)
-    found = [row["index"] for row in api.pages(f"{BY_ID}?limit=3&order={order}", "actions")]
-    assert found == (every if order == "asc" else every[::-1])
-    link = api.get(f"{BY_ID}?limit=1&order={order}").json()["links"]["next"]
-    assert link == f"{BY_ID}?limit=1&order={order}&index={'gt:0' if order == 'asc' else 'lt:6'}"
-
-
 @BOTH
 def test_a_transaction_may_have_none(api, url):
     assert_answer(api.get(f"{url}?index=2"), {"actions": [], "links": {"next": None}})

@@ -172,20 +172,6 @@ def test_without_a_time_the_history_does_not_count(api, history):
     assert listed(api.get(URL)) == []
 
 
-PAGED = [
-    *["", "key=gt:0", "key=gte:1&key=lt:ff", "key=gt:0,lte:ff"],
-    *["timestamp=1700000000.9", "timestamp=gte:1700000000.9&key=gt:0", "timestamp=lt:1700000000.9"],
-]
-
-
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("narrow", PAGED)
-def test_all_pages_together_have_every_slot_once(api, five, order, narrow):
-    query = f"{URL}?order={order}&{narrow}".rstrip("&")
-    for limit in (1, 2, 5):
-        assert api.pages(f"{query}&limit={limit}", "storage") == api.get(query).json()["storage"]
-
-
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_pages_of_the_past_skip_slots_without_changes_in_the_time(api, history, order, limit):
@@ -223,25 +209,12 @@ def test_the_link_tells_the_limit_also_when_the_request_did_not(api, build, quer
     assert listed(api.get(link)) == [25]
 
 
-def test_an_account_is_named_in_any_form(api, build, five):
-    build.entity(1001, evm_address=b"\xe9" * 20)
-    answer = api.get(f"/api/v1/accounts/0x{'e9' * 20}/hooks/7/storage")
-    assert listed(answer) == EVERY
-    assert answer.json()["owner_id"] == "0.0.1001"
-    assert len(answer.statements) == 2
-
-
 @pytest.mark.parametrize("path", ["1001/hooks/9", "4711/hooks/7", "1001/hooks/9223372036854775807"])
 @pytest.mark.parametrize("query", ["", "?timestamp=1800000000"])
 def test_a_hook_nobody_created_keeps_nothing(api, five, path, query):
     answer = api.get(f"/api/v1/accounts/{path}/storage{query}")
     owner, _, hook = path.split("/")
-    expected = {
-        "hook_id": int(hook),
-        "links": {"next": None},
-        "owner_id": f"0.0.{owner}",
-        "storage": [],
-    }
+    expected = {"hook_id": int(hook), "links": {"next": None}, "owner_id": f"0.0.{owner}", "storage": []}
     assert_answer(answer, expected)
 
 
@@ -283,10 +256,7 @@ def test_text_that_is_no_key_is_refused(api, build, key):
         ("5/hooks/1/storage?timestamp=ne:1&limit=x", 400, ["Failed to convert 'timestamp'"]),
         ("5/hooks/1/storage?limit=0", 400, ["limit must be greater than 0"]),
         (f"{'ab' * 20}/hooks/1/storage", 404, ["No account found for the given ID"]),
-        (
-            *("5/hooks/1/storage/", 404),
-            [f"No static resource {OTHER} for request '/{OTHER}/'."],
-        ),
+        (*("5/hooks/1/storage/", 404), [f"No static resource {OTHER} for request '/{OTHER}/'."]),
     ],
 )
 def test_problems_are_told(api, build, path, status, details):

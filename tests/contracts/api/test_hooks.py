@@ -98,16 +98,6 @@ def test_ids_narrow_the_list_in_both_directions(api, five, query, expected):
     assert listed(api.get(f"{URL}?{query}&order=Asc")) == expected
 
 
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize(
-    "narrow", ["", "hook.id=gt:0", "hook.id=lte:30&hook.id=gte:10", "hook.id=gt:0,lt:30"]
-)
-def test_all_pages_together_have_every_hook_once(api, five, order, narrow):
-    query = f"{URL}?order={order}&{narrow}".rstrip("&")
-    for limit in (1, 2, 5):
-        assert api.pages(f"{query}&limit={limit}", "hooks") == api.get(query).json()["hooks"]
-
-
 @pytest.mark.parametrize(
     ("query", "link"),
     [

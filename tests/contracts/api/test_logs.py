@@ -205,10 +205,6 @@ class TestTransactionHash:
         assert keys(api.get(f"{url}?transaction.hash={text[:64]}{'0' * 32}")) == []
         assert keys(api.get(f"{url}?transaction.hash={'0' * 64}")) == []
 
-    def test_an_ethereum_hash_has_32_bytes(self, api, build, logs):
-        text = build.transaction_hash(AT + SECOND, b"\7" * 32)
-        assert keys(api.get(f"{ALL}?transaction.hash={text}&limit=1")) == [(1, 5)]
-
     @pytest.mark.parametrize(
         ("query", "second"),
         [
@@ -226,11 +222,6 @@ class TestTransactionHash:
             text = build.transaction_hash(AT + each * SECOND, b"\7" * 32)
         found = keys(api.get(f"{ALL}?transaction.hash={text}&{query}"))
         assert {found_second for found_second, _ in found} == ({second} if second else set())
-
-    def test_pages_have_every_log_of_the_transaction_once(self, api, build, logs):
-        text = build.transaction_hash(AT + SECOND)
-        url = f"{ALL}?transaction.hash={text}&limit=4"
-        assert [key(row) for row in api.pages(url, "logs")] == [(1, index) for index in range(5, -1, -1)]
 
     @pytest.mark.parametrize(
         ("query", "link"),
@@ -359,22 +350,6 @@ class TestPath:
 
 
 class TestPaging:
-    @pytest.mark.parametrize("order", ["asc", "desc"])
-    @pytest.mark.parametrize(
-        "query", ["", f"&timestamp=gte:{at(1)}&timestamp=lte:{at(3)}"], ids=["all", "range"]
-    )
-    def test_pages_have_every_log_once(self, api, logs, order, query):
-        expected = [one for one in logs if not query or 1 <= one[0] <= 3]
-        ordered = sorted(expected, reverse=order == "desc")
-        for limit in (1, 2, 4, 7):
-            url = f"{OF_CONTRACT}?order={order}&limit={limit}{query}"
-            assert [key(row) for row in api.pages(url, "logs")] == ordered
-            every = sorted(
-                [*expected, *((second, index + 1) for second, index in expected)], reverse=order == "desc"
-            )
-            url = f"{ALL}?order={order}&limit={limit}{query}"
-            assert [key(row) for row in api.pages(url, "logs")] == every
-
     @pytest.mark.parametrize("order", ["asc", "desc"])
     @pytest.mark.parametrize("times", [[f"{at(2)}"], [f"gte:{at(2)}", f"lte:{at(2)}"]], ids=["eq", "range"])
     def test_pages_of_one_time_go_on_by_index(self, api, logs, order, times):

@@ -263,13 +263,7 @@ def test_a_result_that_never_ran_consumed_no_gas(api, outcome, gas_used, expecte
 
 def chunks(file_id, *parts):
     for at, kind, data in parts:
-        insert(
-            "file_data",
-            entity_id=file_id,
-            consensus_timestamp=at,
-            file_data=data,
-            transaction_type=kind,
-        )
+        insert("file_data", entity_id=file_id, consensus_timestamp=at, file_data=data, transaction_type=kind)
 
 
 class TestHash:

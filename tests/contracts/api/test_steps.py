@@ -2,12 +2,12 @@
 
 import pytest
 
-from contracts.queries import hooks, state
+from contracts.queries import contract_state, hooks
 from mirror.core.db.reading import budget
 from tests.build import START
 from tests.contracts.api import test_hook_storage as storage
 from tests.contracts.api.rows import AT, CONTRACT, seconds, state_change
-from tests.contracts.api.test_state import stripped
+from tests.contracts.api.test_contract_state import stripped
 from tests.waiting import PATIENCE_SECONDS
 
 BUDGET = 1e-9
@@ -20,7 +20,7 @@ STORAGE_THEN = f"{STORAGE}timestamp={seconds(START + 9)}"
 
 @pytest.fixture(autouse=True)
 def _few_steps(monkeypatch):
-    monkeypatch.setattr(state, "STEPS", 4)
+    monkeypatch.setattr(contract_state, "STEPS", 4)
     monkeypatch.setattr(hooks, "STEPS", 4)
     monkeypatch.setattr(budget, "_SHARE", PATIENCE_SECONDS / BUDGET)
 

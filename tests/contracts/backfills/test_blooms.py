@@ -91,7 +91,4 @@ def test_the_result_of_the_call_has_the_bloom_too(build: Build, mark: bytes) -> 
 
     own = bloom_of(ADDRESS, TRANSFER)
     assert blooms("contract_log", "bloom") == [own]
-    assert blooms("contract_result", "bloom") == [
-        log_bloom.union([OF_NODE, own]),
-        b"",
-    ]
+    assert blooms("contract_result", "bloom") == [log_bloom.union([OF_NODE, own]), b""]

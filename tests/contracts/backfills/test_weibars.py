@@ -69,9 +69,7 @@ def test_a_row_becomes_what_a_loader_writes(kind: int) -> None:
 
     written = handler._columns(ethereum.decode(data))
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"select {', '.join(COLUMNS)} from ethereum_transaction where in_weibars",
-        )
+        cursor.execute(f"select {', '.join(COLUMNS)} from ethereum_transaction where in_weibars")
         (row,) = cursor.fetchall()
     stored = {
         name: bytes(value) if isinstance(value, memoryview) else value

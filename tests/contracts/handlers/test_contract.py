@@ -161,11 +161,7 @@ def test_a_contract_created_by_a_creation_has_its_code_from_there(of_parent: Any
 @pytest.mark.checklist("CON-05")
 @pytest.mark.parametrize(
     ("call_data_file", "sidecars", "inherited"),
-    [
-        (FILE, [], (FILE, None)),
-        (0, [], (None, b"call data")),
-        (0, [bytecode()], (None, b"init")),
-    ],
+    [(FILE, [], (FILE, None)), (0, [], (None, b"call data")), (0, [bytecode()], (None, b"init"))],
     ids=["file", "call data", "its own sidecar"],
 )
 def test_a_contract_created_by_an_ethereum_transaction(
@@ -308,8 +304,7 @@ def test_a_deleted_contract_names_the_receiver_of_its_balance(obtainer: Any) -> 
     stream.create()
     stream.create(OTHER, created=function_result(OTHER, evm_address={"value": ADDRESS}))
     stream.happen(
-        "contractDeleteInstance",
-        {"contractID": contract(CONTRACT), "permanent_removal": True} | obtainer,
+        "contractDeleteInstance", {"contractID": contract(CONTRACT), "permanent_removal": True} | obtainer
     )
     load(stream.block())
 

@@ -147,42 +147,10 @@ def test_a_failed_transaction_is_stored_and_has_a_result_that_can_be_found() -> 
         "gas_used, call_result, transaction_hash, transaction_result, transaction_index, transaction_nonce,"
         "created_contract_ids, amount, bloom, error_message, function_result, gas_consumed, failed_initcode",
     ) == [
-        (
-            at,
-            0,
-            CALLER,
-            CALLER,
-            b"call",
-            100_000,
-            0,
-            b"",
-            HASH,
-            10,
-            0,
-            0,
-            [],
-            None,
-            None,
-            None,
-            None,
-            0,
-            None,
-        )
+        (at, 0, CALLER, CALLER, b"call", 100_000, 0, b"", HASH, 10, 0, 0, [], None, None, None, None, 0, None)
     ]
     assert stored("contract_transaction_hash", "hash, entity_id") == [(HASH, 0)]
     assert stored("contract_transaction", "entity_id") == []
-
-
-@pytest.mark.checklist("ETH-08", "FIL-07")
-def test_a_failed_transaction_has_the_parameters_that_its_file_held() -> None:
-    stream = ContractStream()
-    stream.create_file(contents=b"0x60")
-    stream.append(contents=b"80")
-    stream.ethereum(ethereum_data(), result=INSUFFICIENT_PAYER_BALANCE, call_data=FILE)
-    stream.append(contents=b"ff")
-    load_in_any_batches(stream.block())
-
-    assert stored("contract_result", "function_parameters") == [(b"\x60\x80",)]
 
 
 @pytest.mark.checklist("ETH-08")
@@ -194,20 +162,6 @@ def test_a_transaction_that_was_never_run_has_no_result(result: int) -> None:
 
     assert len(stored("ethereum_transaction", "hash")) == 1
     assert stored("contract_result", "contract_id") == []
-
-
-@pytest.mark.checklist("ETH-08")
-def test_a_wrong_nonce_with_a_function_result_has_its_result() -> None:
-    stream = ContractStream()
-    stream.happen(
-        "ethereumTransaction",
-        {"ethereum_data": ethereum_data()},
-        record={"ethereum_hash": HASH, "contractCallResult": {"gas": 9}},
-        result=WRONG_NONCE,
-    )
-    load(stream.block())
-
-    assert stored("contract_result", "contract_id, gas_limit, transaction_result") == [(0, 9, WRONG_NONCE)]
 
 
 @pytest.mark.checklist("ETH-06")
@@ -260,20 +214,6 @@ def test_call_data_in_a_file_is_part_of_the_hash(items_per_batch: int) -> None:
     )
 
 
-@pytest.mark.checklist("ETH-05", "FIL-07")
-def test_call_data_in_a_file_is_found_after_a_restart() -> None:
-    stream = ContractStream()
-    stream.create_file(contents=b"60")
-    first = stream.block()
-    stream.append(contents=b"80")
-    second = stream.block()
-    stream.ethereum(ethereum_data(), function_result(), hash=b"", call_data=FILE)
-    load_in_any_batches(first, second, stream.block())
-
-    computed = ethereum.decode(ethereum_data(b"\x60\x80")).computed_hash()
-    assert stored("ethereum_transaction", "hash") == [(computed,)]
-
-
 @pytest.mark.checklist("ETH-05")
 @pytest.mark.parametrize("contents", [None, b"no hex", b"0x600"])
 def test_without_readable_call_data_there_is_no_hash(contents: bytes | None) -> None:
@@ -295,17 +235,6 @@ def test_system_files_hold_no_call_data() -> None:
     load(stream.block())
 
     assert stored("ethereum_transaction", "hash") == [(b"",)]
-
-
-@pytest.mark.checklist("ETH-09")
-def test_the_ethereum_hash_finds_the_transaction_too() -> None:
-    stream = ContractStream()
-    at = stream.ethereum(ethereum_data(), function_result())
-    load(stream.block())
-
-    found = stored("transaction_hash", "hash, hash_suffix, consensus_timestamp, payer_account_id")
-    assert (HASH, None, at, CALLER) in found
-    assert len(found) == 2
 
 
 @pytest.mark.checklist("ETH-09")

@@ -97,16 +97,6 @@ def test_the_contract_of_a_hook_is_found_by_its_address() -> None:
     assert stored("hook", "hook_id, contract_id") == [(1, OTHER), (2, None)]
 
 
-@pytest.mark.checklist("HOK-01")
-@pytest.mark.parametrize("kind", ["contractCreateInstance", "contractUpdateInstance"])
-def test_contracts_have_hooks_too(kind: str) -> None:
-    stream = ContractStream()
-    stream.happen(kind, {"hook_creation_details": [details()]}, receipt={"contractID": contract(CONTRACT)})
-    load(stream.block())
-
-    assert stored("hook", "owner_id, hook_id") == [(CONTRACT, 1)]
-
-
 @pytest.mark.checklist("HOK-02")
 @pytest.mark.parametrize(
     "lacking", [{"hook_id": 1}, {"hook_id": 1, "evm_hook": {"spec": {}}}], ids=["no lambda", "no contract"]
@@ -118,18 +108,6 @@ def test_a_hook_without_a_contract_is_skipped(lacking: Any, caplog: Any) -> None
 
     assert stored("hook", "hook_id") == [(2,)]
     assert "hook 1 is created without the contract it runs" in caplog.text
-
-
-@pytest.mark.checklist("HOK-03")
-def test_deletion_changes_no_other_column_of_a_hook() -> None:
-    stream = ContractStream()
-    created = create(stream, details(1, admin_key=KEY))
-    block = stream.block()
-    deleted = update(stream, delete=(1,))
-    load_in_any_batches(block, stream.block())
-
-    assert stored("hook", HOOK) == [(CALLER, 1, OTHER, KEY_BYTES, created, True, *KIND, f"[{deleted},)")]
-    assert stored("hook_history", "deleted, timestamp_range") == [(False, f"[{created},{deleted})")]
 
 
 @pytest.mark.checklist("HOK-03", "MRG-07")
@@ -236,54 +214,6 @@ def test_the_last_value_of_a_slot_set_twice_counts() -> None:
     assert stored("hook_storage_change", CHANGE) == [(at, CALLER, 1, slot(1), b"b", b"b", False)]
 
 
-@pytest.mark.checklist("HOK-12")
-def test_the_last_value_counts_of_a_slot_that_is_set_as_itself_and_by_mappings() -> None:
-    place = keccak256(slot(5) + slot(3))
-    preimage = b"name"
-    entry = keccak256(keccak256(preimage) + slot(3))
-    by_key = {
-        "mapping_slot": b"\3",
-        "entries": [{"key": b"\5", "value": b"k"}, {"key": slot(5), "value": b"l"}],
-    }
-    by_hash = [
-        {"preimage": preimage, "value": b"p"},
-        {"key": keccak256(preimage), "value": b"q"},
-        {"preimage": preimage, "value": b""},
-    ]
-    stream = ContractStream()
-    at = store(
-        stream,
-        set_slot(place, b"first"),
-        {"mapping_entries": by_key},
-        {"mapping_entries": {"mapping_slot": b"\3", "entries": by_hash}},
-        set_slot(b"\1", b"a"),
-        set_slot(place, b"last"),
-    )
-    load(stream.block())
-
-    assert sorted(
-        stored("hook_storage_change", "key, value_written, consensus_timestamp, deleted")
-    ) == sorted([(place, b"last", at, False), (entry, b"", at, True), (slot(1), b"a", at, False)])
-    assert dict(stored("hook_storage", "key, value")) == {place: b"last", entry: b"", slot(1): b"a"}
-
-
-@pytest.mark.checklist("HOK-08")
-def test_a_write_to_a_freed_slot_creates_it_anew() -> None:
-    stream = ContractStream()
-    writes = [b"a", b"b", b"", b"", b"c", b"d"]
-    times, blocks = [], []
-    for value in writes:
-        times.append(store(stream, set_slot(b"\1", value)))
-        store(stream, set_slot(b"\2", value or b"kept"))
-        blocks.append(stream.block())
-    load_in_any_batches(*blocks)
-
-    assert stored("hook_storage", "key, value, created_timestamp, modified_timestamp, deleted") == [
-        (slot(1), b"d", times[4], times[5], False),
-        (slot(2), b"d", times[0] + 1000, times[5] + 1000, False),
-    ]
-
-
 @pytest.mark.checklist("HOK-08")
 @pytest.mark.parametrize("split", range(1, 5))
 def test_the_life_of_a_slot_does_not_depend_on_batches(split: int) -> None:
@@ -387,23 +317,6 @@ def test_the_result_of_a_hooks_execution_belongs_to_the_hook_system_contract() -
     load(stream.block())
 
     assert stored("contract_result", "consensus_timestamp, contract_id") == [(at, HOOKS)]
-
-
-@pytest.mark.checklist("HOK-10")
-def test_two_transfers_of_a_block_do_not_mix_their_hooks() -> None:
-    stream = ContractStream()
-    for _ in range(2):
-        parent = transfer(stream)
-        stream.call(
-            HOOKS,
-            function_result(HOOKS),
-            parent=parent,
-            nonce=1,
-            sidecars=[state(change(b"\1", b""), number=HOOKS)],
-        )
-    load(stream.block())
-
-    assert stored("hook_storage_change", "owner_id, hook_id") == [(2, 11), (2, 11)]
 
 
 @pytest.mark.checklist("HOK-10")

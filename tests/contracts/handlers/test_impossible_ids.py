@@ -112,9 +112,7 @@ def test_a_failed_transfer_of_an_impossible_account_is_stored_with_its_fee(
     ]
 
 
-def test_call_data_in_an_impossible_file_is_a_recoverable_problem(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_call_data_in_an_impossible_file_is_a_recoverable_problem(caplog: pytest.LogCaptureFixture) -> None:
     stream = ContractStream()
     stream.ethereum(ethereum_data(), call_data=-1, result=INVALID_TRANSACTION)
     with settings(importer__parser__haltOnError=False):
@@ -138,15 +136,10 @@ def test_a_limit_of_custom_fees_that_names_an_impossible_id_is_left_out() -> Non
 
     load(stream.block())
 
-    assert stored("transaction", "index, max_custom_fees") == [
-        (0, [good.SerializeToString()]),
-        (1, None),
-    ]
+    assert stored("transaction", "index, max_custom_fees") == [(0, [good.SerializeToString()]), (1, None)]
 
 
-def test_ids_that_the_network_refuses_or_uses_itself_are_no_problem(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_ids_that_the_network_refuses_or_uses_itself_are_no_problem(caplog: pytest.LogCaptureFixture) -> None:
     stream = ContractStream()
     stream.happen("consensusSubmitMessage", {"topicID": {"topicNum": -1}}, result=INVALID_TOPIC_ID)
     creation = {"call_type": 2, "calling_account": account(CALLER), "output": b""}

@@ -8,7 +8,7 @@ from contracts.handlers.synthetic import TRANSFER
 from mirror.core.values import entity_id, log_bloom
 from mirror.demo.streams.record_files import account
 from tests.contracts.compose import CONTRACT, OTHER, ContractStream, contract, function_result, log
-from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
+from tests.ledger.ingest.load import load, load_in_any_batches, stored
 from tests.tokens.compose import serials, token, units
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -97,15 +97,6 @@ def test_a_blocks_bloom_has_the_logs_of_nested_calls_and_its_gas_has_not() -> No
     assert stored("record_file", "gas_used, logs_bloom") == [(7, nested)]
 
 
-@pytest.mark.checklist("FILE-10")
-def test_an_empty_result_ran_a_contract_too() -> None:
-    stream = ContractStream()
-    stream.call(ran={})
-    load(stream.block())
-
-    assert stored("record_file", "gas_used, logs_bloom") == [(0, bytes(256))]
-
-
 @pytest.mark.checklist("SYN-01", "SYN-06", "SYN-07")
 def test_the_bloom_is_of_the_addresses_that_are_looked_up() -> None:
     stream = ContractStream()
@@ -131,20 +122,6 @@ def test_what_is_no_bloom_in_a_record_stays_as_it_is() -> None:
 
     assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(b"\xff" * 300,)]
     assert stored("record_file", "logs_bloom") == [(bloom_of(CONTRACT, TRANSFER, A, B),)]
-
-
-@pytest.mark.checklist("SYN-06", "SYN-07")
-def test_without_addresses_of_accounts_blooms_are_of_the_logs_as_they_are() -> None:
-    stream = ContractStream()
-    call = stream.call(ran=empty_result())
-    transfer(stream, MOVED, parent=call)
-    with settings(persist__syntheticContractLogEvmAddressLookup=False):
-        load(stream.block())
-
-    bloom = bloom_of(CONTRACT, TRANSFER, A, B)
-    assert logs("bloom") == [(bloom,)]
-    assert stored("contract_result", "bloom", f"consensus_timestamp = {call}") == [(bloom,)]
-    assert stored("record_file", "logs_bloom") == [(bloom,)]
 
 
 @pytest.mark.checklist("SYN-01", "SYN-07")

@@ -84,11 +84,7 @@ def test_hooks_of_a_logged_transfer_share_its_position() -> None:
     parent = move(stream, MOVED)
     hook = stream.call(HOOKS, function_result(HOOKS), parent=parent, nonce=1)
     within = stream.happen(
-        "cryptoTransfer",
-        {},
-        record={"contractCallResult": function_result(359)},
-        parent=parent,
-        nonce=2,
+        "cryptoTransfer", {}, record={"contractCallResult": function_result(359)}, parent=parent, nonce=2
     )
     last = stream.call(ran=function_result())
     load(stream.block())

@@ -195,16 +195,6 @@ def test_gas_consumed_by_a_creation(body: Any, code: Any, consumed: int) -> None
     assert stored("contract_result", "gas_consumed") == [(9 + 21_000 + 32_000 + consumed,)]
 
 
-@pytest.mark.checklist("CON-16")
-def test_the_version_of_gas_consumed_is_a_setting() -> None:
-    stream = ContractStream(hapi_version=(0, 70, 0))
-    stream.call(ran=function_result())
-    with settings(importer__smartContractThrottlingVersion="0.71.0"):
-        load(stream.block())
-
-    assert stored("contract_result", "gas_consumed") == [(None,)]
-
-
 @pytest.mark.checklist("CON-17")
 def test_created_contracts_are_listed_and_have_their_own_records_since_hapi_0_23() -> None:
     stream = ContractStream(hapi_version=(0, 23, 0))
@@ -272,44 +262,6 @@ def test_a_contract_created_by_another_has_the_nonce_that_the_result_before_its_
     assert stored("entity", "id, ethereum_nonce, timestamp_range") == [(OTHER, 1, f"[{at},)")]
 
 
-def opened_by(stream: ContractStream, how: str, parent: int) -> None:
-    """OTHER comes to be as a child of `parent`."""
-    if how == "contract":
-        stream.create(OTHER, parent=parent, nonce=1, transfers={CALLER: -1, OTHER: 1})
-    else:
-        body = {"alias": b"\xab" * 20}
-        opened, moved = {"accountID": account(OTHER)}, {CALLER: -1, OTHER: 1}
-        stream.happen("cryptoCreateAccount", body, receipt=opened, parent=parent, nonce=1, transfers=moved)
-
-
-@pytest.mark.checklist("MRG-09")
-@pytest.mark.parametrize("how", ["contract", "account"])
-@pytest.mark.parametrize("payer", ["parent", "sibling", "anyone"])
-@pytest.mark.parametrize("was_there", [False, True], ids=["new", "completed"])
-def test_nonces_in_the_file_before_the_creation_count(was_there: bool, payer: str, how: str) -> None:
-    stream = ContractStream()
-    stream.crypto_transfer({CALLER: -900, OTHER: 900})
-    blocks = [stream.block()]
-    if was_there:
-        stream.crypto_create(OTHER, initial_balance=5)
-        blocks.append(stream.block())
-    given = {CALLER: -70, OTHER: 70}
-    if payer == "anyone":
-        stream.crypto_transfer(given)
-    parent = stream.call(ran=function_result(), transfers=given if payer == "parent" else {})
-    if payer == "sibling":
-        stream.call(parent=parent, nonce=2, transfers=given)
-    # The bytecode of a contract from before there were sidecars is stored on its own.
-    stream.happen("fileUpdate", {}, sidecars=[bytecode(CONTRACT, b"", b"migrated", migration=True)])
-    opened_by(stream, how, parent)
-    blocks.append(stream.block())
-    stream.crypto_transfer({CALLER: -2, OTHER: 2})
-    blocks.append(stream.block())
-    load_in_any_batches(*blocks)
-
-    assert stored("entity", "balance", f"id = {OTHER}") == [(78 if was_there else 73,)]
-
-
 @pytest.mark.checklist("CON-19")
 def test_logs_count_through_the_block_and_lose_leading_zeros_of_topics() -> None:
     stream = ContractStream()
@@ -328,21 +280,6 @@ def test_logs_count_through_the_block_and_lose_leading_zeros_of_topics() -> None
         (first, 1, CONTRACT, CONTRACT, None, None, None, None, b"data", bytes(256), CALLER, 0),
         (second, 2, CONTRACT, CONTRACT, b"\1" * 32, b"\7", b"\7", b"\7", b"data", bytes(256), CALLER, 1),
         (third, 0, OTHER, OTHER, None, None, None, None, b"data", bytes(256), CALLER, 0),
-    ]
-
-
-@pytest.mark.checklist("CON-26")
-def test_every_contract_of_a_transaction_has_a_row_with_all_of_them() -> None:
-    stream = ContractStream()
-    stream.call(
-        ran=function_result(logInfo=[log(OTHER), log(OTHER)]),
-        sidecars=[state(change(b"\1", b""), number=OTHER + 1)],
-    )
-    load(stream.block())
-
-    together = [CALLER, CONTRACT, OTHER, OTHER + 1]
-    assert stored("contract_transaction", "entity_id, contract_ids, payer_account_id") == [
-        (entity, together, CALLER) for entity in together
     ]
 
 

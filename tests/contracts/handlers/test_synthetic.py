@@ -53,10 +53,7 @@ def test_units_moved_from_one_account_to_another() -> None:
     stream.transfer(units(TOKEN, {BOB: 7, ALICE: -7}), units(TOKEN + 1, {ALICE: -1, BOB: 1}))
     load(stream.block())
 
-    assert logs() == [
-        (0, TOKEN, TRANSFER, A, B, None, b"\7"),
-        (1, TOKEN + 1, TRANSFER, A, B, None, b"\1"),
-    ]
+    assert logs() == [(0, TOKEN, TRANSFER, A, B, None, b"\7"), (1, TOKEN + 1, TRANSFER, A, B, None, b"\1")]
 
 
 @pytest.mark.checklist("SYN-03")
@@ -195,10 +192,7 @@ def test_deleted_allowance_is_logged_without_a_spender() -> None:
     stream.happen("cryptoDeleteAllowance", {"nftAllowances": allowances}, payer=BOB)
     load(stream.block())
 
-    assert logs() == [
-        (0, NFT, APPROVAL, A, b"", b"\1", b"\0"),
-        (1, NFT, APPROVAL, B, b"", b"\2", b"\0"),
-    ]
+    assert logs() == [(0, NFT, APPROVAL, A, b"", b"\1", b"\0"), (1, NFT, APPROVAL, B, b"", b"\2", b"\0")]
 
 
 @pytest.mark.checklist("SYN-01")
@@ -222,21 +216,6 @@ def test_failed_transfers_and_approvals_have_no_logs_but_those_of_fail_invalid()
     load(stream.block())
 
     assert logs("topic0, transaction_index") == [(TRANSFER, 0)]
-
-
-@pytest.mark.checklist("SYN-07", "CON-19")
-def test_synthetic_logs_count_with_the_real_ones() -> None:
-    stream = TokenStream()
-    first = stream.transfer(units(TOKEN, {ALICE: -1, BOB: 1}), record={"transactionHash": b"h" * 48})
-    ContractStream.call(stream, ran=function_result(logInfo=[log()]))  # type: ignore[arg-type]
-    stream.transfer(serials(NFT, (1, ALICE, BOB)))
-    load(stream.block())
-
-    bloom = log_bloom.create_bloom(entity_id.long_zero(TOKEN), [TRANSFER, A, B])
-    assert logs("consensus_timestamp, index, bloom, payer_account_id, root_contract_id, transaction_hash")[
-        0
-    ] == (*(first, 0, bloom, TREASURY, TOKEN, b"h" * 32),)
-    assert [index for index, _ in logs("index, transaction_index")] == [0, 1, 2]
 
 
 def alice_has_an_address(stream: TokenStream) -> None:

@@ -135,10 +135,6 @@ def test_what_is_not_known_is_null(api, build):
     }
 
 
-def test_no_accounts_are_an_empty_list(api):
-    assert api.get(ACCOUNTS).json() == {"accounts": [], "links": {"next": None}}
-
-
 def test_a_20_byte_alias_is_the_evm_address_of_an_account_without_one(api, build):
     build.entity(1001, alias=ADDRESS)
     assert only(api)["evm_address"] == "0x" + ADDRESS.hex()
@@ -448,7 +444,7 @@ def test_accounts_of_a_key_without_the_balance_are_read_once(api):
 @pytest.mark.parametrize(("order", "first"), [("asc", 1000), ("desc", 10_000)])
 def test_contracts_behind_a_full_page_of_accounts_are_not_read(api, monkeypatch, order, first):
     """Poor accounts come first in either order; then rich contracts."""
-    monkeypatch.setattr("mirror.core.db.sql.selective_page.MAX_ROWS", 100)
+    monkeypatch.setattr("mirror.core.db.reading.scans.MAX_ROWS", 100)
     with connection.cursor() as cursor:
         cursor.execute(
             "insert into entity (id, num, realm, shard, type, balance, timestamp_range) "

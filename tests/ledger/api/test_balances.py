@@ -76,10 +76,7 @@ def test_balances_have_all_members_in_order(api, build):
             {
                 "account": "0.0.11",
                 "balance": 9_007_199_254_740_993,
-                "tokens": [
-                    {"token_id": "0.0.7002", "balance": 0},
-                    {"token_id": "0.0.7001", "balance": 3},
-                ],
+                "tokens": [{"token_id": "0.0.7002", "balance": 0}, {"token_id": "0.0.7001", "balance": 3}],
             },
             {"account": "0.0.2", "balance": 7, "tokens": []},
         ],

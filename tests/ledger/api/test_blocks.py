@@ -68,10 +68,6 @@ def test_parts_that_are_not_known_are_null(api, build):
     assert third["logs_bloom"] == "0x" + "0" * 512
 
 
-def test_no_blocks_are_an_empty_list(api):
-    assert api.get(BLOCKS).json() == {"blocks": [], "links": {"next": None}}
-
-
 @pytest.mark.usefixtures("five")
 @pytest.mark.parametrize(
     ("query", "found"),

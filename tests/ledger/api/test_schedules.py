@@ -102,10 +102,6 @@ def test_without_its_entity_a_listed_schedule_lacks_members_and_a_single_one_has
     assert alone == listed | {"deleted": None, "memo": None}
 
 
-def test_no_schedules_are_an_empty_list(api, build):
-    assert_answer(api.get(SCHEDULES), {"schedules": [], "links": {"next": None}})
-
-
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -128,14 +124,6 @@ def test_no_schedules_are_an_empty_list(api, build):
 )
 def test_parameters_narrow_the_list(api, five, query, expected):
     assert ids(api.get(f"{SCHEDULES}?{query}")) == [f"0.0.{num}" for num in expected]
-
-
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("narrow", ["", "&account.id=1001", "&schedule.id=gt:2001&schedule.id=lt:2005"])
-def test_all_pages_together_have_every_schedule_once(api, five, order, narrow):
-    whole = ids(api.get(f"{SCHEDULES}?order={order}{narrow}"))
-    paged = api.pages(f"{SCHEDULES}?order={order}{narrow}&limit=1", "schedules")
-    assert [schedule["schedule_id"] for schedule in paged] == whole
 
 
 def test_the_next_page_begins_after_the_last_schedule(api, five):

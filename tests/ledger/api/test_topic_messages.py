@@ -202,17 +202,6 @@ def test_by_partition_all_but_one_is_refused(api, build, settings_of, name):
     assert answer.messages == [f"Not equal (ne) operator is not supported for {name}"]
 
 
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize(
-    "narrow", ["", "&sequencenumber=gt:1&sequencenumber=lte:5", f"&timestamp=gte:{at(2)}"]
-)
-def test_all_pages_together_have_every_message_once(api, six, layouts, order, narrow):
-    whole = numbers(api.get(f"{MESSAGES}?order={order}{narrow}"))
-    for limit in (1, 2, 4):
-        paged = api.pages(f"{MESSAGES}?order={order}{narrow}&limit={limit}", "messages")
-        assert [message["sequence_number"] for message in paged] == whole
-
-
 def test_the_next_page_keeps_everything_but_the_time(api, six):
     answer = api.get("/api/v1/topics/0.0.7/messages/?sequencenumber=gt:1&encoding=UTF-8&limit=2")
     assert answer.json()["links"]["next"] == (

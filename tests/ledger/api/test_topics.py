@@ -56,11 +56,7 @@ def test_a_topic_has_all_members_in_order(api, topic):
             "custom_fees": {
                 "created_timestamp": "1700000000.000000001",
                 "fixed_fees": [
-                    {
-                        "amount": 2**53 + 1,
-                        "collector_account_id": "0.0.98",
-                        "denominating_token_id": None,
-                    },
+                    {"amount": 2**53 + 1, "collector_account_id": "0.0.98", "denominating_token_id": None},
                     {"amount": 5, "collector_account_id": None, "denominating_token_id": "0.0.5005"},
                 ],
             },

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from ledger.queries.transaction_sides import TransactionSelection, sides_of
 from ledger.queries.transaction_streams import Window, intersect
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import fetch
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.result_codes import SUCCESS
 from tests.api import Api

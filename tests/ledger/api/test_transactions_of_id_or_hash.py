@@ -65,8 +65,7 @@ def test_nonce_and_scheduled_narrow_and_the_last_one_counts(api, of_id, query, e
 
 
 @pytest.mark.parametrize(
-    ("after", "status"),
-    [(-SECOND - 1, 404), (-SECOND, 200), (35 * MINUTE, 200), (35 * MINUTE + 1, 404)],
+    ("after", "status"), [(-SECOND - 1, 404), (-SECOND, 200), (35 * MINUTE, 200), (35 * MINUTE + 1, 404)]
 )
 def test_a_transaction_is_looked_for_near_its_valid_start(api, of_id, after, status):
     of_id(after)

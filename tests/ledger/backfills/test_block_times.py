@@ -31,15 +31,7 @@ def test_a_block_takes_in_what_lies_before_it_and_then_what_lies_after_it(build:
     block(2, 30, 40, 5)
     block(3, 60, 70, 1)
     transactions(build, 0, 10, 25, 30, 40, 45, 50, 65)
-    insert(
-        "sidecar_file",
-        consensus_end=START + 40,
-        id=1,
-        hash_algorithm=0,
-        hash=b"",
-        name="s",
-        types="{1}",
-    )
+    insert("sidecar_file", consensus_end=START + 40, id=1, hash_algorithm=0, hash=b"", name="s", types="{1}")
 
     (state,) = upgrade("block_times")
 

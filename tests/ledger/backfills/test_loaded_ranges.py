@@ -6,7 +6,7 @@ import pytest
 
 from ledger.backfills import loaded_ranges
 from ledger.ingest.pipeline import Pipeline
-from mirror.core.db.backfill import KeyRange
+from mirror.core.db.schema.backfill import KeyRange
 from mirror.models import LoadedRange
 from tests.build import START, Build
 from tests.ledger.ingest.test_coverage import stream

@@ -72,17 +72,6 @@ def test_a_new_account_has_what_its_body_says_and_defaults() -> None:
     assert stored("entity", columns) == [(0, False, None, -1, -1)]
 
 
-@pytest.mark.checklist("CRY-06", "ENT-06")
-def test_limit_memo_and_receiver_signature_are_set_even_if_not_given() -> None:
-    stream = Stream()
-    create(stream, {})
-
-    load(stream.block())
-
-    columns = "max_automatic_token_associations, receiver_sig_required, memo, key, public_key, alias"
-    assert stored("entity", columns) == [(0, False, "", None, None, None)]
-
-
 @pytest.mark.checklist("CRY-02", "CRY-03", "CRY-04", "ID-08")
 @pytest.mark.parametrize(
     ("body", "record", "alias", "key", "evm_address"),
@@ -292,20 +281,6 @@ def test_an_update_of_an_unknown_account_makes_a_partial_row() -> None:
 
     assert stored("entity", "id, type, memo, created_timestamp, deleted, timestamp_range") == [
         (1001, "ACCOUNT", "late", None, False, f"[{at},)")
-    ]
-
-
-@pytest.mark.checklist("ENT-01", "ENT-02", "MRG-06")
-def test_second_creation_leaves_time_alias_and_address() -> None:
-    stream = Stream()
-    at = create(stream, {"alias": ECDSA_ALIAS})
-    first = stream.block()
-    create(stream, {"alias": KEY_BYTES, "memo": "again"}, {"evm_address": bytes(19) + b"z"})
-
-    load_in_any_batches(first, stream.block())
-
-    assert stored("entity", "created_timestamp, alias, evm_address, memo") == [
-        (at, ECDSA_ALIAS, EVM_ADDRESS, "again")
     ]
 
 

@@ -4,19 +4,10 @@ import hashlib
 
 import pytest
 
-from mirror.core.values import entity_id
 from mirror.core.values.hapi import wire
-from mirror.core.values.hapi.messages import CustomFeeLimit, Key, Transaction, TransactionBody
+from mirror.core.values.hapi.messages import CustomFeeLimit, Key, TransactionBody
 from mirror.demo.streams.record_files import SUCCESS, transfer_list
-from tests.ledger.compose import (
-    FAIL_INVALID,
-    INSUFFICIENT_PAYER_BALANCE,
-    KEY,
-    Stream,
-    num,
-    receipt,
-    seconds,
-)
+from tests.ledger.compose import FAIL_INVALID, INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds
 from tests.ledger.ingest.load import load, settings, stored
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -84,28 +75,6 @@ def test_missing_fields_are_null() -> None:
     ]
 
 
-@pytest.mark.checklist("TX-10")
-def test_a_transaction_without_a_valid_duration_has_none() -> None:
-    stream = Stream()
-    stream.send({1001: -5, 1002: 5})
-    stored_body = stream._transactions[-1].body
-    stored_body.ClearField("transactionValidDuration")
-    _replace_last(stream, stored_body)
-
-    load(stream.block())
-
-    assert stored("transaction", "valid_duration_seconds") == [(None,)]
-
-
-def _replace_last(stream: Stream, body: TransactionBody) -> None:
-    """Write the last transaction with this body as it is, which composing would have completed."""
-    last = stream._transactions[-1]
-    signed = Transaction(bodyBytes=body.SerializeToString()).SerializeToString()
-    stream._transactions[-1] = type(last)(
-        last.consensus_timestamp, body, last.record, signed, last.record_bytes
-    )
-
-
 @pytest.mark.checklist("TX-04", "TX-05")
 def test_a_child_has_its_parents_timestamp_and_a_scheduled_one_its_schedule() -> None:
     stream = Stream()
@@ -125,8 +94,7 @@ def test_a_child_has_its_parents_timestamp_and_a_scheduled_one_its_schedule() ->
 @pytest.mark.checklist("TX-07")
 @pytest.mark.parametrize("result", [SUCCESS, INSUFFICIENT_PAYER_BALANCE])
 @pytest.mark.parametrize(
-    ("kind", "expected"),
-    [("cryptoCreateAccount", 77), ("contractCreateInstance", 77), ("cryptoTransfer", 0)],
+    ("kind", "expected"), [("cryptoCreateAccount", 77), ("contractCreateInstance", 77), ("cryptoTransfer", 0)]
 )
 def test_the_initial_balance_of_failed_creations_is_stored(kind: str, expected: int, result: int) -> None:
     stream = Stream()
@@ -135,22 +103,6 @@ def test_the_initial_balance_of_failed_creations_is_stored(kind: str, expected: 
     load(stream.block())
 
     assert stored("transaction", "initial_balance") == [(expected,)]
-
-
-@pytest.mark.checklist("TX-12", "NOD-06")
-@pytest.mark.parametrize("result", [SUCCESS, INSUFFICIENT_PAYER_BALANCE])
-def test_raw_bytes_of_node_transactions_are_stored(result: int) -> None:
-    stream = Stream()
-    for kind in ("nodeCreate", "nodeUpdate", "nodeDelete", "cryptoTransfer"):
-        stream.happen(kind, result=result)
-    block = stream.block()
-
-    load(block)
-
-    assert stored("transaction", "index, transaction_bytes, transaction_record_bytes") == [
-        *((i, t.transaction_bytes, t.record_bytes) for i, t in enumerate(block.transactions[:3])),
-        (3, None, None),
-    ]
 
 
 @pytest.mark.checklist("TX-12")
@@ -252,33 +204,6 @@ def test_an_impossible_entity_is_null_and_the_transaction_is_stored() -> None:
     assert stored("entity", "id") == []
 
 
-@pytest.mark.checklist("PARSE-03")
-@pytest.mark.parametrize(
-    ("result", "updated"), [(22, True), (104, True), (220, True), (23, False), (21, False)]
-)
-def test_three_results_count_as_success(result: int, updated: bool) -> None:
-    stream = Stream()
-    stream.happen("cryptoUpdateAccount", {"accountIDToUpdate": num(1001)}, result=result)
-
-    load(stream.block())
-
-    assert bool(stored("entity", "id")) is updated
-
-
-@pytest.mark.checklist("PARSE-04")
-def test_a_child_of_a_failed_parent_changes_nothing() -> None:
-    stream = Stream()
-    parent = stream.happen("contractCall", result=33)
-    stream.happen(
-        "cryptoCreateAccount",
-        record={"parent_consensus_timestamp": seconds(parent), **receipt(accountID=num(1001))},
-    )
-
-    load(stream.block())
-
-    assert stored("entity", "id") == []
-
-
 # LOOKUPS
 
 
@@ -296,34 +221,6 @@ def test_entities_of_a_transaction_are_stored_if_configured() -> None:
         (at, 3, 1001, SUCCESS, 14),
         (at, 1001, 1001, SUCCESS, 14),
     ]
-
-
-@pytest.mark.checklist("LUT-01")
-def test_entities_of_a_transaction_are_stored_as_they_are_in_a_network_with_a_shard_and_realm() -> None:
-    def member(number: int) -> dict[str, int]:
-        return {"shardNum": 1, "realmNum": 2, "accountNum": number}
-
-    payer, receiver, node = (entity_id.encode(1, 2, number) for number in (1001, 1002, 3))
-    transfers = [(1001, -7), (1002, 4), (98, 1), (800, 1), (802, 1)]
-    stream = Stream()
-    stream.happen(
-        "cryptoTransfer",
-        record={
-            "transferList": {
-                "accountAmounts": [
-                    {"accountID": member(number), "amount": each} for number, each in transfers
-                ]
-            }
-        },
-        whole={"transactionID": {"accountID": member(1001)}, "nodeAccountID": member(3)},
-    )
-
-    with settings(persist__entityTransactions=True, common__shard=1, common__realm=2):
-        load(stream.block())
-
-    assert stored("entity_transaction", "entity_id, payer_account_id") == sorted(
-        (entity, payer) for entity in (payer, receiver, node)
-    )
 
 
 @pytest.mark.checklist("LUT-01")
@@ -369,11 +266,7 @@ def test_times_saturate_and_nul_characters_are_replaced() -> None:
     stream = Stream()
     stream.happen(
         "cryptoUpdateAccount",
-        {
-            "accountIDToUpdate": num(1001),
-            "expirationTime": {"seconds": 1 << 60},
-            "memo": {"value": "a\0b"},
-        },
+        {"accountIDToUpdate": num(1001), "expirationTime": {"seconds": 1 << 60}, "memo": {"value": "a\0b"}},
     )
 
     load(stream.block())

@@ -3,12 +3,7 @@
 import pytest
 
 from mirror.demo.streams.record_files import SUCCESS, transfer_list
-from tests.ledger.compose import (
-    DAY,
-    INSUFFICIENT_PAYER_BALANCE,
-    Stream,
-    num,
-)
+from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, Stream, num
 from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

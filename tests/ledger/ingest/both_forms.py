@@ -11,7 +11,6 @@ from django.apps import apps
 from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
-from ledger.ingest.stages.reader_processes import Readers
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.local import find_record_files
 from mirror.core.values.hapi.messages import ContractFunctionResult
@@ -79,33 +78,18 @@ class Difference:
         return "\n".join(told)
 
 
-def play(
-    blocks: int, tps: float, seed: int, hours: float = 0, *, older: bool = False
-) -> tuple[list[Block], Counter[str]]:
-    """Return a simulated history that begins with the ledger's publication, and its transactions by type.
-
-    That of an `older` release publishes no ledger, and its nodes don't log token transfers of contracts.
-    """
-    history = list(History(blocks, tps, seed, hours, blocks_from=None if older else 0).play(nodes()))
-    network, _ = history[-1]
-    return [block for _, block in history], network.counts
+def play(blocks: int, tps: float, seed: int) -> list[Block]:
+    """Return a simulated history that begins with the ledger's publication."""
+    return [block for _, block in History(blocks, tps, seed, blocks_from=0).play(nodes())]
 
 
-def load(
-    history: Iterable[Block], folder: Path, *, blocks_from: int, signed: bool = True, readers: int = 0
-) -> Progress:
-    """Write a history into a folder, as record files up to a block and as blocks from it on, and load it.
-
-    `signed` wants signatures that are verified; `readers` are processes that read ahead.
-    """
+def load(history: Iterable[Block], folder: Path, *, blocks_from: int, signed: bool = True) -> Progress:
+    """Write a history into a folder, as record files up to a block and as blocks from it on, and load it."""
     writer = BlockWriter(folder, "demo", blocks_from=blocks_from)
     for block in history:
         writer.write(block)
-    quorums, files = Quorums(first_book()) if signed else None, find_record_files([folder])
-    if not readers:
-        return Pipeline(LoadOptions(quorums=quorums)).run(files)
-    with Readers(readers) as processes:
-        return Pipeline(LoadOptions(quorums=quorums, readers=processes)).run(files)
+    quorums = Quorums(first_book()) if signed else None
+    return Pipeline(LoadOptions(quorums=quorums)).run(find_record_files([folder]))
 
 
 def stored_tables() -> Tables:

@@ -265,21 +265,3 @@ def test_an_airdrop_whose_total_is_unknown_has_what_it_added(
     load(tmp_path, "tokenAirdrop", dropped(OTHER), {"changes": changes})
 
     assert stored("token_airdrop", "amount") == [(amount,)]
-
-
-@pytest.mark.parametrize("kind", ["cryptoCreateAccount", "cryptoUpdateAccount"])
-@pytest.mark.parametrize(("delegation", "nonce"), [(b"d" * 20, 5), (b"", 0)])
-def test_an_account_that_delegates_has_the_nonce_of_its_state(
-    tmp_path: Path, kind: str, delegation: bytes, nonce: int
-) -> None:
-    body: dict[str, Any] = {"delegation_address": delegation}
-    if kind == "cryptoUpdateAccount":
-        body["accountIDToUpdate"] = OTHER
-    parts = {
-        "outputs": [{"account_create": {"created_account_id": OTHER}}],
-        "changes": [update(ACCOUNTS, {}, {"account_value": {"account_id": OTHER, "ethereum_nonce": 5}})],
-    }
-
-    load(tmp_path, kind, body, parts)
-
-    assert stored("entity", "ethereum_nonce", "id = 1002") == [(nonce,)]

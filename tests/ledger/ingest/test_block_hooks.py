@@ -83,10 +83,7 @@ def test_a_value_that_a_hook_wrote_is_in_the_state_of_that_hook(tmp_path):
 
     rows = load(stream, tmp_path)
 
-    assert rows == [
-        (at, FIRST, key(1), b"\5", b"\7", False),
-        (at, FIRST, key(2), b"\5", b"", True),
-    ]
+    assert rows == [(at, FIRST, key(1), b"\5", b"\7", False), (at, FIRST, key(2), b"\5", b"", True)]
     assert stored("hook_storage", "owner_id, hook_id, key, value, deleted") == [
         (1002, FIRST, key(1), b"\7", False),
         (1002, FIRST, key(2), b"", True),

@@ -26,9 +26,7 @@ START = 1_735_689_600_000_000_000
 
 
 @pytest.mark.checklist("FILE-12", "FILE-04")
-def test_blocks_counted_before_format_6_are_shifted_to_the_first_number_in_a_file(
-    tmp_path: Path,
-) -> None:
+def test_blocks_counted_before_format_6_are_shifted_to_the_first_number_in_a_file(tmp_path: Path) -> None:
     older = Stream(previous_hash=bytes(range(48)))
     for _ in range(2):
         older.send({1001: -1, 1002: 1})

@@ -1,5 +1,9 @@
-"""A history in blocks, or in record files and then in blocks, makes the same rows as in record files."""
+"""A history in blocks, or in record files and then in blocks, makes the same rows as in record files.
 
+`MIRROR_TEST_SEEDS=20` compares so many histories.
+"""
+
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,13 +18,15 @@ from tests.ledger.ingest.tables import empty_tables
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 BLOCKS = 12
+SEEDS = int(os.environ.get("MIRROR_TEST_SEEDS", "1"))
 
 
+@pytest.mark.parametrize("seed", range(3, 3 + SEEDS))
 def test_a_history_makes_the_same_rows_in_both_forms(
-    tmp_path: Path, settings_of: Callable[..., None]
+    seed: int, tmp_path: Path, settings_of: Callable[..., None]
 ) -> None:
     settings_of(EVERYTHING)
-    history, _ = play(BLOCKS, 40, seed=3)
+    history = play(BLOCKS, 40, seed)
 
     load(history, tmp_path / "records", blocks_from=BLOCKS)
     of_records = stored_tables()

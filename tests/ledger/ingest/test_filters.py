@@ -25,8 +25,7 @@ def test_transactions_outside_the_dates_count_for_gas_and_bloom_alone() -> None:
         stream.happen("contractCall", record={"contractCallResult": result})
 
     with settings(
-        importer__startDate="2025-01-01T00:00:01Z",
-        importer__endDate=timestamp_text(START + 2 * 10**9),
+        importer__startDate="2025-01-01T00:00:01Z", importer__endDate=timestamp_text(START + 2 * 10**9)
     ):
         load(stream.block())
 
@@ -168,10 +167,7 @@ def test_a_problem_of_one_transaction_stops_only_if_so_configured(
     ("text", "words"),
     [
         ("types=CRYPTOTRANSFER", "of type CRYPTOTRANSFER"),
-        (
-            "types=cryptotransfer,tokenmint,tokenburn",
-            "of type CRYPTOTRANSFER, TOKENMINT or TOKENBURN",
-        ),
+        ("types=cryptotransfer,tokenmint,tokenburn", "of type CRYPTOTRANSFER, TOKENMINT or TOKENBURN"),
         ("accounts=0.0.1001", "that account 0.0.1001 takes part in"),
         (
             "account=1001,0.0.1002 token=0.0.5000",

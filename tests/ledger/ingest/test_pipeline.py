@@ -20,10 +20,6 @@ from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi.messages import (
     ContractBytecode,
     ContractID,
-    CryptoCreateTransactionBody,
-    Key,
-    TransactionBody,
-    TransactionRecord,
     TransactionSidecarRecord,
 )
 from mirror.models import LOADER_LOCK
@@ -159,20 +155,6 @@ def test_a_file_that_begins_before_the_last_one_ends_is_loaded_if_it_follows(tmp
     assert load(tmp_path).files == 2
     assert load(tmp_path).skipped == 2
     assert query("select count(*) from transaction") == [(4,)]
-
-
-@pytest.mark.checklist("MRG-04")
-def test_the_size_of_batches_makes_no_difference(tmp_path: Path) -> None:
-    stream(tmp_path, blocks=6)
-    results = []
-    for size in (1, 7, 1000):
-        restore = config.overridden({"importer.parser.record.batch.maxItems": size})
-        load(tmp_path)
-        restore.close()
-        results.append(contents())
-        empty_tables()
-
-    assert results[0] == results[1] == results[2]
 
 
 def test_the_first_batch_is_small_so_that_writing_begins_soon(tmp_path: Path) -> None:
@@ -396,24 +378,6 @@ def test_refused_loader_names_the_loader_that_runs(tmp_path: Path) -> None:
     load(tmp_path, report=lambda progress: seen.extend(query(lock)))
 
     assert set(seen) == {(f"process {os.getpid()} on {socket.gethostname()}",)}
-
-
-@pytest.mark.checklist("ID-05")
-def test_an_account_created_in_the_batch_is_found_by_its_alias(tmp_path: Path) -> None:
-    alias = Key(ed25519=bytes(32)).SerializeToString()
-    record = TransactionRecord(alias=alias)
-    record.receipt.accountID.accountNum = 1002
-    deletion = TransactionBody()
-    deletion.cryptoDelete.deleteAccountID.accountNum = 1001
-    deletion.cryptoDelete.transferAccountID.alias = alias
-    composer = Composer()
-    composer.transaction(TransactionBody(cryptoCreateAccount=CryptoCreateTransactionBody()), record)
-    composer.transaction(deletion)
-    composer.block().write(tmp_path)
-
-    load(tmp_path)
-
-    assert query("select obtainer_id from entity where id = 1001") == [(1002,)]
 
 
 def _bytecode_sidecar(code: bytes = b"\0") -> Any:

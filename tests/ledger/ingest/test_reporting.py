@@ -1,12 +1,18 @@
 """Reports of a loader in the row of loader_state."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.conf import settings as django_settings
+from django.db import connection, connections
+from psycopg.conninfo import make_conninfo
 
 from ledger.ingest import IngestError, loader_lock
 from ledger.ingest.pipeline import Pipeline, Progress
@@ -19,12 +25,26 @@ from mirror.core.config.errors import OperatorError
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node.loading import following
 from tests.ledger.compose import Stream
-from tests.ledger.ingest.test_killed import start
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 NODE, OTHER = AddressBookNode(0, 3, "ab"), AddressBookNode(1, 4, "cd")
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    """The command in a process of its own."""
+    database = connection.settings_dict
+    url = make_conninfo(
+        dbname=database["NAME"],
+        user=database["USER"] or None,
+        password=database["PASSWORD"] or None,
+        host=database["HOST"] or None,
+        port=database["PORT"] or None,
+    )
+    manage = [sys.executable, str(django_settings.BASE_DIR / "manage.py")]
+    environment = os.environ | {"DATABASE_URL": url}
+    return subprocess.Popen([*manage, "ingest", str(folder)], env=environment, stdout=subprocess.DEVNULL)
 
 
 def reported(activity: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.trusted_nodes import Quorums
@@ -297,16 +296,3 @@ def check_refused(folder: Path, path: Path, quorum: Quorum, intact: bytes) -> No
         # Nothing that is signed says when and where a file was compressed; its content is that of before.
         assert path.suffix == ".gz", path
         assert gzip.decompress(path.read_bytes()) == gzip.decompress(intact), path
-
-
-def test_no_row_of_a_damaged_file_is_stored(tmp_path: Path) -> None:
-    composer = publish(tmp_path, nodes=1)
-    spoil(nth(tmp_path, 0, "*.rcd.gz", 1))
-
-    with pytest.raises(StreamFileError):
-        load(tmp_path, composer.address_book())
-
-    assert len(names()) == 1
-    with connection.cursor() as cursor:
-        cursor.execute("select count(*) from transaction")
-        assert cursor.fetchone() == (1,)

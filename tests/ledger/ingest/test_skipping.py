@@ -59,9 +59,7 @@ def test_the_stream_stops_at_a_defect_and_names_file_time_type_cause_and_the_way
 
 
 @pytest.mark.parametrize("as_text", [timestamp.text, str], ids=["seconds", "nanoseconds"])
-def test_skipped_transaction_is_stored_with_its_transfers_and_shown_in_status(
-    as_text: Any,
-) -> None:
+def test_skipped_transaction_is_stored_with_its_transfers_and_shown_in_status(as_text: Any) -> None:
     block, at = composed()
 
     with settings(importer__parser__skip=("1.000000001", as_text(at))):

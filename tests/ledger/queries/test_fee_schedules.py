@@ -5,12 +5,7 @@ from typing import Any
 import pytest
 
 from ledger.queries.fee_schedules import gas_prices, rate_in_force, schedule_in_force
-from mirror.core.values.hapi.messages import (
-    CurrentAndNextFeeSchedule,
-    ExchangeRateSet,
-    FeeExtra,
-    FeeSchedule,
-)
+from mirror.core.values.hapi.messages import CurrentAndNextFeeSchedule, ExchangeRateSet, FeeExtra, FeeSchedule
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from tests.build import START
 from tests.network.files import fee_schedule, part, rates

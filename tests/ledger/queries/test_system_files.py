@@ -4,7 +4,7 @@ import pytest
 
 from ledger.queries import system_files
 from ledger.queries.system_files import system_file_at_each
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from tests.build import START
 from tests.network.files import APPEND, UNREADABLE, UPDATE, part, rates

@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.queries.timestamp_ranges import bound
-from mirror.core.db.sql.bounds import Bounds
+from mirror.core.db.reading.query import Bounds
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 NOW = 1_700_000_000

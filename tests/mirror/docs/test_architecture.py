@@ -69,4 +69,4 @@ def test_picture_shows_the_layers_of_import_linter_in_their_order() -> None:
 def test_page_at_docs_shows_the_picture(client) -> None:
     assert '<img src="architecture.svg"' in client.get("/docs/architecture").content.decode()
     shown = client.get("/docs/architecture.svg")
-    assert (shown.headers["content-type"], shown.content.decode()) == ("image/svg+xml", picture())
+    assert (shown.headers["content-type"], shown.getvalue().decode()) == ("image/svg+xml", picture())

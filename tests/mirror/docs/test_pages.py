@@ -51,7 +51,7 @@ OPTIONS_OF_OTHERS = {
         "--uid",
         "--wait",
         "--working-directory",
-    ),
+    )
 }
 VARIABLES_OF_OTHERS = {"DATABASE_URL", "REDIS_URL", "PORT", "SVC_MIRROR_DATA"}
 # A message with fewer words that are always the same says nothing by them.

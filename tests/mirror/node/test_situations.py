@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.core.processes.exits import Death
 from mirror.management.commands.status import Command
 from mirror.node.health import checks
@@ -81,12 +81,7 @@ def problem(file: str, cause: str, cure: str, **more: Any) -> dict[str, Any]:
     } | more
 
 
-NEW = inventory(
-    "demo",
-    book=None,
-    rows={},
-    database=Database("18.1", True, 20 * 1024**2),
-)
+NEW = inventory("demo", book=None, rows={}, database=Database("18.1", True, 20 * 1024**2))
 DEMO = inventory("demo", book=AddressBook(1, 4, None))
 PRIVATE = inventory("ours", book=AddressBook(1, 3, None), database=Database("17.2", False, 3 * GB))
 UP, DOWN = ProbeResult(URL, answers=True), ProbeResult(URL, answers=False)
@@ -240,11 +235,7 @@ SITUATIONS: dict[str, Situation] = {
         inventory(),
         UP,
     ),
-    "a dump of another node": (
-        status(DAY, loader("waiting", reported=DAY), running=False),
-        PRIVATE,
-        UP,
-    ),
+    "a dump of another node": (status(DAY, loader("waiting", reported=DAY), running=False), PRIVATE, UP),
     "a standby of PostgreSQL": (
         status(20, loader("waiting", reported=5, transaction_rate=120.0), running=False, standby=True),
         PRIVATE,

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from mirror.core.db.backfill import IndexBuild
+from mirror.core.db.schema.backfill import IndexBuild
 from mirror.upgrade.runner import BACKFILLS
 from tests.upgrading import upgrade
 

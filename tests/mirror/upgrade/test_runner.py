@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from mirror.core.db.backfill import IndexBuild
+from mirror.core.db.schema.backfill import IndexBuild
 from mirror.models import UPGRADE_LOCK
 from mirror.node.health import status
 from mirror.upgrade import remaining, runner

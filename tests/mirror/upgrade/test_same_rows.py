@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from contracts.handlers.synthetic import TRANSFER
 from ledger.ingest.verification import Verification
 from ledger.stream.source.local import find_record_files
-from mirror.core.db.backfill import IndexBuild
+from mirror.core.db.schema.backfill import IndexBuild
 from mirror.core.values import log_bloom
 from mirror.core.values.hapi.messages import ContractFunctionResult
 from mirror.demo.publish.history import History

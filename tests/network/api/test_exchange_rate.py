@@ -145,15 +145,6 @@ def test_three_times_are_too_many(api, query):
     assert (answer.status, answer.json()) == (400, problem("timestamp size must be between 0 and 2"))
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_other_methods_are_not_supported(api, method):
-    answer = api.request(method, URL)
-    expected = problem(f"Request method '{method}' is not supported", "Method Not Allowed")
-    assert (answer.status, answer.json()) == (405, expected)
-    assert answer.headers["allow"] == "GET, HEAD"
-    assert "cache-control" not in answer.headers
-
-
 @pytest.mark.parametrize(
     "path",
     [f"{URL}/", f"{URL}/x", "/api/v1/network/exchangeRate", "/api/v1/network/", "/api/v1/network/a%20b"],

@@ -108,18 +108,6 @@ def test_only_what_is_known_and_short_counts_as_bytes(api, build):
     assert estimated(api, large + unknown) == estimated(api, longer) == plain
 
 
-def test_a_large_transaction_costs_the_node_by_the_byte(api, build):
-    large = signed(fileCreate={"contents": bytes(1400)})
-    estimate = estimated(api, large)
-    (extra,) = estimate["node"]["extras"]
-    assert (extra["name"], extra["count"], extra["charged"]) == (
-        "PROCESSING_BYTES",
-        len(large),
-        len(large) - 1350,
-    )
-    assert [each["name"] for each in estimate["service"]["extras"]] == ["STATE_BYTES"]
-
-
 TOKENS = signed(
     cryptoTransfer={
         "tokenTransfers": [
@@ -152,16 +140,6 @@ def test_the_state_knows_what_a_token_or_topic_charges(api, build):
     assert names(estimated(api, MESSAGE)) == []
 
 
-def test_more_gas_than_a_number_can_say_is_as_much_as_it_can(api, build):
-    most = (1 << 63) - 1
-    call = {"hook_id": 1, "evm_hook_call": {"gas_limit": (1 << 64) - 1}}
-    amounts = [{"accountID": {"accountNum": each}, "pre_post_tx_allowance_hook": call} for each in (1, 2)]
-    estimate = estimated(api, signed(cryptoTransfer={"transfers": {"accountAmounts": amounts}}))
-    (gas,) = [each for each in estimate["service"]["extras"] if each["name"] == "GAS"]
-    assert (gas["count"], gas["charged"], gas["subtotal"]) == (most, most, most)
-    assert estimate["total"] == most
-
-
 def test_fees_that_are_no_longer_charged_do_not_count(api, build):
     build.token(TOKEN)
     build.custom_fee(TOKEN, fixed_fees=[], fractional_fees=[], royalty_fees=None)
@@ -176,36 +154,6 @@ def test_the_state_knows_which_tokens_are_not_fungible(api, build):
     answer = api.request("POST", f"{URL}?mode=state", nfts, content_type=PROTOBUF)
     assert names(answer.json()) == ["TOKEN_TRANSFER_BASE", "TOKEN_TYPES"]
     assert len(answer.statements) == 2
-
-
-@pytest.mark.parametrize(
-    ("query", "times"),
-    [
-        ("", 1),
-        ("high_volume_throttle=10000", 1),
-        ("mode=intrinsic&high_volume_throttle=10000", 1),
-        ("mode=state", 4),
-        ("mode=state&high_volume_throttle=2", 4),
-        ("mode=state&high_volume_throttle=75", 70),
-        ("mode=state&high_volume_throttle=10000", 200),
-    ],
-)
-def test_a_high_volume_costs_more_the_busier_the_network_is(api, build, query, times):
-    estimate = estimated(api, signed(cryptoCreateAccount={"key": KEY}, high_volume=True), query)
-    assert estimate["high_volume_multiplier"] == times
-    assert estimate["node"]["base"] == 100_000 * times
-    assert estimate["network"]["subtotal"] == 900_000 * times
-    assert estimate["service"]["base"] == 499_000_000 * times
-    assert estimate["total"] == 500_000_000 * times
-
-
-@pytest.mark.parametrize(
-    "body", [{"cryptoTransfer": {}, "high_volume": True}, {"cryptoCreateAccount": {"key": KEY}}], ids=str
-)
-def test_others_cost_the_same_however_busy_it_is(api, build, body):
-    estimate = estimated(api, signed(**body), "mode=state&high_volume_throttle=10000")
-    assert estimate["high_volume_multiplier"] == 1
-    assert estimate["node"]["base"] == 100_000
 
 
 def in_body(field):

@@ -210,10 +210,3 @@ def test_a_time_chooses_both_files(api, build, query, expected):
 def test_problems_are_told(api, query, detail):
     answer = api.get(f"{URL}?{query}")
     assert (answer.status, answer.json()) == (400, problem(detail))
-
-
-def test_other_methods_are_not_supported(api, build):
-    answer = api.request("PUT", URL)
-    detail = "Request method 'PUT' is not supported"
-    assert (answer.status, answer.json()) == (405, problem(detail, "Method Not Allowed"))
-    assert answer.headers["allow"] == "GET, POST, HEAD"

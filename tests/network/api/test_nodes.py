@@ -73,14 +73,7 @@ def listed(answer):
 @pytest.fixture
 def complete(build):
     address_book(at=START, until=START + 10)
-    entry(
-        7,
-        START,
-        memo="0.0.10",
-        description="a node",
-        public_key="ab" * 20,
-        node_cert_hash=b"cd" * 10,
-    )
+    entry(7, START, memo="0.0.10", description="a node", public_key="ab" * 20, node_cert_hash=b"cd" * 10)
     for address, port, domain in [
         ("10.0.0.9", 2, ""),
         ("10.0.0.9", 1, ""),

@@ -140,15 +140,6 @@ def test_parameters_narrow_the_list(api, five, query, expected):
     assert listed(api.get(f"{URL}?{query}")) == expected
 
 
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("narrow", ["", "&registerednode.id=gt:10", "&type=block_node"])
-def test_all_pages_together_have_every_node_once(api, five, order, narrow):
-    query = f"{URL}?order={order}{narrow}"
-    whole = api.get(query).json()["registered_nodes"]
-    for limit in (1, 2, 5):
-        assert api.pages(f"{query}&limit={limit}", "registered_nodes") == whole
-
-
 @pytest.mark.parametrize(
     ("query", "link"),
     [

@@ -85,13 +85,6 @@ def test_before_the_first_period_there_is_no_stake(api, build):
     assert (answer.status, answer.json()) == (404, {"_status": {"messages": [problem]}})
 
 
-@pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_other_methods_are_not_supported(api, method):
-    answer = api.request(method, URL)
-    assert answer.status == 405
-    assert answer.json()["_status"]["messages"][0]["detail"] == f"Request method '{method}' is not supported"
-
-
 def test_a_period_that_begins_at_time_zero_is_written_as_spring_endpoints_write_it(api, build):
     stake(staking_period=-1)
     assert api.get(URL).json()["staking_period"] == {"from": "0.0", "to": "86400.000000000"}

@@ -54,13 +54,7 @@ def test_what_the_networks_accounts_hold_is_not_released(api, build):
 
 
 def test_the_accounts_are_a_setting_of_the_networks_shard_and_realm(api, build, settings_of):
-    settings_of(
-        {
-            "common.shard": 1,
-            "common.realm": 2,
-            "rest.network.unreleasedSupplyAccounts": ("5", "7-8"),
-        }
-    )
+    settings_of({"common.shard": 1, "common.realm": 2, "rest.network.unreleasedSupplyAccounts": ("5", "7-8")})
     base = (1 << 54) + (2 << 38)
     for number in range(1, 10):
         build.entity(base + number, balance=10**number, balance_timestamp=1)

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirror.core.values.hapi.messages import FeeExtra, FeeSchedule, HederaFunctionality, Key, TransactionBody
-from network.fees.estimate import Schedule
+from network.fees.estimate import FUNCTIONALITIES, Schedule
 from network.fees.genesis import genesis
-from network.fees.high_volume import FUNCTIONALITIES
 from network.fees.usage import KINDS, Facts, UnknownType, count_keys
 
 GENESIS = Schedule(genesis())

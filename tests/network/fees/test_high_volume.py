@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirror.core.values.hapi.messages import FeeSchedule
-from network.fees.high_volume import multiplier
+from network.fees.estimate import multiplier
 
 
 def rates(most, *points):

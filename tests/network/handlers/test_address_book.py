@@ -98,17 +98,6 @@ def test_failures_empty_updates_and_other_files_make_no_book() -> None:
     assert stored("address_book", BOOK) == []
 
 
-@pytest.mark.checklist("ADB-01", "FIL-03")
-def test_books_are_read_if_files_are_not_stored() -> None:
-    stream = Stream()
-    at = put(stream, "fileUpdate", TWO_NODES)
-
-    with settings(persist__files=False, persist__systemFiles=False):
-        load(stream.block())
-
-    assert stored("address_book", BOOK) == [(at + 1, None, 102, 2)]
-
-
 @pytest.mark.checklist("ADB-03")
 def test_early_books_number_nodes_by_account_and_name_it_in_the_memo() -> None:
     content = book(
@@ -262,10 +251,7 @@ def test_a_file_that_is_no_address_book_is_named_with_its_setting(tmp_path: Path
     given = tmp_path / "book.bin"
     given.write_bytes(content)
 
-    with (
-        settings(importer__initialAddressBook=str(given)),
-        pytest.raises(OperatorError) as raised,
-    ):
+    with settings(importer__initialAddressBook=str(given)), pytest.raises(OperatorError) as raised:
         bundled.address_book()
 
     assert str(raised.value).startswith(

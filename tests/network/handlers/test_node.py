@@ -42,18 +42,6 @@ def test_a_new_node_has_the_id_of_the_receipt() -> None:
     assert stored("transaction", "entity_id") == [(1001,)]
 
 
-@pytest.mark.checklist("NOD-01", "ENC-06")
-@pytest.mark.parametrize("address", [b"", b"\1\2\3", bytes(16)], ids=["none", "too short", "IPv6"])
-def test_an_endpoint_without_an_ipv4_address_has_none(address: bytes) -> None:
-    stream = Stream()
-    create(stream)
-    update(stream, {"grpc_proxy_endpoint": ENDPOINT | {"ipAddressV4": address}})
-
-    load(stream.block())
-
-    assert stored("node", "grpc_proxy_endpoint") == [(ENDPOINT_JSON | {"ip_address_v4": ""},)]
-
-
 @pytest.mark.checklist("NOD-01", "NOD-06")
 def test_a_failed_creation_writes_nothing() -> None:
     stream = Stream()

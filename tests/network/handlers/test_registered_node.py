@@ -114,19 +114,6 @@ def test_an_endpoint_is_stored_without_what_it_lacks(endpoint: Any, expected: An
     ]
 
 
-@pytest.mark.checklist("RGN-01", "RGN-05")
-def test_the_kinds_of_the_endpoints_are_listed_once_each_and_in_order() -> None:
-    stream = Stream()
-    relay: dict[str, Any] = {"rpc_relay": {}}
-    service: dict[str, Any] = {"general_service": {}}
-    unknown = {"port": 1}
-    create(stream, relay, MIRROR_NODE, BLOCK_NODE, service, MIRROR_NODE, unknown)
-
-    load(stream.block())
-
-    assert stored("registered_node", "type") == [([0, 1, 2, 3, 4],)]
-
-
 @pytest.mark.checklist("RGN-02", "RGN-03")
 def test_an_update_changes_what_it_sets() -> None:
     stream = Stream()
@@ -149,17 +136,6 @@ def test_an_update_changes_what_it_sets() -> None:
     assert stored("registered_node_history", "service_endpoints") == [([BLOCK_NODE_JSON],)] * 2
 
 
-@pytest.mark.checklist("RGN-02")
-def test_an_update_to_an_empty_description_is_a_change() -> None:
-    stream = Stream()
-    create(stream)
-    update(stream, {"description": {}})
-
-    load(stream.block())
-
-    assert stored("registered_node", "description") == [("",)]
-
-
 @pytest.mark.checklist("RGN-02", "MRG-07")
 def test_an_update_of_an_unknown_registered_node_makes_a_partial_row() -> None:
     stream = Stream()
@@ -168,21 +144,6 @@ def test_an_update_of_an_unknown_registered_node_makes_a_partial_row() -> None:
     load(stream.block())
 
     assert stored("registered_node", COLUMNS) == [(7, None, None, False, "x", [], f"[{at},)")]
-
-
-@pytest.mark.checklist("RGN-04")
-def test_deletion_changes_no_other_column_of_a_registered_node() -> None:
-    stream = Stream()
-    created = create(stream)
-    first = stream.block()
-    at = stream.happen("registeredNodeDelete", {"registered_node_id": 7})
-
-    load_in_any_batches(first, stream.block())
-
-    assert stored("registered_node", COLUMNS) == [(7, KEY_BYTES, created, True, "a node", [1], f"[{at},)")]
-    assert stored("registered_node_history", COLUMNS) == [
-        (7, KEY_BYTES, created, False, "a node", [1], f"[{created},{at})")
-    ]
 
 
 @pytest.mark.checklist("RGN-01", "RGN-02", "RGN-04")

@@ -83,30 +83,6 @@ def test_the_spender_may_ask_as_well(api, given_to, query, expected):
     assert listed(api.get(f"{url}&order=desc"), "owner") == expected[::-1]
 
 
-NARROW = [query for query, rows in RANGES if rows and "token.id=33" not in query]
-
-
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize("narrow", NARROW)
-def test_all_pages_together_have_every_token_allowance_once(api, five, order, narrow):
-    query = f"{TOKENS}?order={order}&{narrow.replace('P', 'spender.id')}".rstrip("&")
-    whole = api.get(query).json()["allowances"]
-    for limit in (1, 2):
-        assert api.pages(f"{query}&limit={limit}", "allowances") == whole
-
-
-@pytest.mark.parametrize(
-    ("order", "narrow"),
-    [("asc", query) for query in NARROW if "lt" not in query]
-    + [("desc", query) for query in NARROW if "gt" not in query],
-)
-def test_all_pages_together_have_every_nft_allowance_once(api, five, order, narrow):
-    query = f"{NFTS}?order={order}&{narrow.replace('P', 'account.id')}".rstrip("&")
-    whole = api.get(query).json()["allowances"]
-    for limit in (1, 2):
-        assert api.pages(f"{query}&limit={limit}", "allowances") == whole
-
-
 def test_a_spring_list_has_no_link_from_a_full_page_where_the_range_ends(api, five):
     answer = api.get(f"{NFTS}?account.id=gt:22&account.id=lt:24&token.id=31&limit=1")
     assert listed(answer) == [(23, 31)]
@@ -197,8 +173,7 @@ ALIAS = bytes(range(25))
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["0.0.1001", "0.1001", "0x" + "e9" * 20, "7.8." + "e9" * 20, base64.b32encode(ALIAS).decode()],
+    "name", ["0.0.1001", "0.1001", "0x" + "e9" * 20, "7.8." + "e9" * 20, base64.b32encode(ALIAS).decode()]
 )
 def test_an_account_is_named_in_any_form(api, build, five, name):
     build.entity(1001, evm_address=b"\xe9" * 20, alias=ALIAS)
@@ -224,11 +199,7 @@ def problem(detail, message="Bad Request"):
             ],
         ),
         (f"{'ab' * 20}/allowances/nfts?limit=0", 400, ["limit must be greater than 0"]),
-        (
-            f"{'ab' * 20}/allowances/nfts?token.id=5",
-            400,
-            ["token.id parameter must have account.id present"],
-        ),
+        (f"{'ab' * 20}/allowances/nfts?token.id=5", 400, ["token.id parameter must have account.id present"]),
     ],
 )
 def test_problems_of_the_nft_list_are_told(api, five, url, status, details):
@@ -243,17 +214,3 @@ def test_an_account_nobody_is_called_is_not_found(api, five, name):
     assert answer.status == 404
     expected = problem("No account found for the given ID", "Not Found")
     assert answer.json() == {"_status": {"messages": [expected]}}
-
-
-@pytest.mark.parametrize("path", ["zz/allowances/nfts", "1001/Allowances/nfts", "-1/allowances/nfts"])
-def test_what_is_no_account_is_an_unknown_path(api, five, path):
-    answer = api.get(f"/api/v1/accounts/{path}")
-    assert (answer.status, answer.json()) == (404, {"_status": {"messages": [{"message": "Not found"}]}})
-
-
-@pytest.mark.parametrize("tail", ["allowances/nfts/", "allowances/nfts/5", "airdrops"])
-def test_below_an_account_an_unknown_path_is_named(api, build, tail):
-    path = f"/api/v1/accounts/5/{tail}"
-    answer = api.get(path)
-    expected = problem(f"No static resource {path.strip('/')} for request '{path}'.", "Not Found")
-    assert (answer.status, answer.json()) == (404, {"_status": {"messages": [expected]}})

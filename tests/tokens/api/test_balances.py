@@ -262,15 +262,6 @@ def test_paging_a_past_time_gives_every_holder_once(api, build, settings_of, fou
     ]
 
 
-@pytest.mark.usefixtures("five")
-@pytest.mark.parametrize("order", ["asc", "desc"])
-def test_paging_the_present_gives_every_holder_once(api, order):
-    for limit in (1, 2, 100):
-        rows = api.pages(f"{BALANCES}?limit={limit}&order={order}", "balances")
-        accounts = [f"0.0.{account}" for account in range(11, 16)]
-        assert [row["account"] for row in rows] == (accounts if order == "asc" else accounts[::-1])
-
-
 def test_all_problems_are_named(api):
     query = "account.id=x&account.balance=-1&account.publickey=1&timestamp=x&order=x&limit=0&foo=1"
     query += "&account.balance=x"

@@ -66,10 +66,6 @@ def test_a_listed_token_has_all_members_in_order(api, build):
     assert len(answer.statements) == 1
 
 
-def test_no_tokens_are_an_empty_list(api):
-    assert api.get(TOKENS).json() == {"tokens": [], "links": {"next": None}}
-
-
 @pytest.mark.usefixtures("five")
 @pytest.mark.parametrize(
     ("query", "tokens"),
@@ -208,24 +204,6 @@ def many_tokens(db):
 def test_the_next_page_goes_on_behind_the_last_token(api, query, link):
     next_link = api.get(f"{TOKENS}?{query}").json()["links"]["next"]
     assert next_link == (None if link is None else f"{TOKENS}?{link}")
-
-
-@pytest.mark.usefixtures("five")
-@pytest.mark.parametrize("order", ["asc", "desc"])
-@pytest.mark.parametrize(
-    ("query", "tokens"),
-    [
-        ("", [11, 12, 13, 14, 15]),
-        ("account.id=1001", [11, 13, 14]),
-        (f"publickey={KEY}", [11, 12]),
-        ("type=fungible_common&token.id=gt:11&token.id=lt:99", [13, 15]),
-    ],
-)
-def test_paging_to_the_end_gives_every_token_once(api, order, query, tokens):
-    for limit in (1, 2, 3, 100):
-        rows = api.pages(f"{TOKENS}?{query}&limit={limit}&order={order}", "tokens")
-        in_order = tokens if order == "asc" else tokens[::-1]
-        assert [row["token_id"] for row in rows] == [f"0.0.{number}" for number in in_order]
 
 
 @pytest.mark.parametrize(

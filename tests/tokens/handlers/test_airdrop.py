@@ -81,13 +81,7 @@ def test_ended_airdrop_has_its_last_amount(kind: str, state: str) -> None:
     block = stream.block()
     by_alias = AccountID(alias=ALIAS)
     unknown = AccountID(alias=bytes(Key(**OTHER_KEY).SerializeToString()))
-    ended = end(
-        stream,
-        kind,
-        airdrop_id(receiver=by_alias),
-        airdrop_id(NFT, 3),
-        airdrop_id(receiver=unknown),
-    )
+    ended = end(stream, kind, airdrop_id(receiver=by_alias), airdrop_id(NFT, 3), airdrop_id(receiver=unknown))
     load_in_any_batches(block, stream.block())
 
     columns = "token_id, serial_number, receiver_account_id, amount, state, timestamp_range"
@@ -143,35 +137,6 @@ def test_a_claim_leaves_an_association_as_it_is(frozen: bool) -> None:
 
 
 @pytest.mark.checklist("TOK-40")
-def test_a_claim_associates_a_dissociated_receiver_again() -> None:
-    stream = TokenStream()
-    stream.create(TOKEN, supply=100)
-    began = stream.associate(1001, TOKEN)
-    frozen = stream.happen("tokenFreeze", {"account": account(1001), "token": token(TOKEN)})
-    ended = stream.happen("tokenDissociate", {"account": account(1001), "tokens": [token(TOKEN)]})
-    block = stream.block()
-    claimed = end(
-        stream,
-        "tokenClaimAirdrop",
-        airdrop_id(),
-        airdrop_id(),
-        moved=[units(TOKEN, {TREASURY: -5, 1001: 5})],
-    )
-    stream.transfer(units(TOKEN, {TREASURY: -1, 1001: 1}))
-    load_in_any_batches(block, stream.block())
-
-    where = "account_id = 1001"
-    assert stored("token_account", f"{RELATIONSHIP}, freeze_status", where) == [
-        (True, False, 6, claimed, f"[{claimed},)", None)
-    ]
-    assert stored("token_account_history", "associated, timestamp_range, freeze_status", where) == [
-        (False, f"[{ended},{claimed})", 1),
-        (True, f"[{began},{frozen})", None),
-        (True, f"[{frozen},{ended})", 1),
-    ]
-
-
-@pytest.mark.checklist("TOK-40")
 def test_a_claim_after_a_dissociation_in_the_same_batch_associates() -> None:
     stream = TokenStream()
     stream.create(TOKEN, supply=100)
@@ -186,16 +151,6 @@ def test_a_claim_after_a_dissociation_in_the_same_batch_associates() -> None:
         False,
         f"[{ended},{claimed})",
     )
-
-
-@pytest.mark.checklist("TOK-40", "MRG-01")
-def test_a_transfer_to_an_unknown_relationship_is_no_association() -> None:
-    stream = TokenStream()
-    stream.transfer(units(TOKEN, {TREASURY: -5, 1001: 5}))
-    claimed = end(stream, "tokenClaimAirdrop", airdrop_id())
-    load_in_any_batches(stream.block())
-
-    assert stored("token_account", RELATIONSHIP) == [(True, False, 0, claimed, f"[{claimed},)")]
 
 
 @pytest.mark.checklist("TOK-40", "XFER-09")

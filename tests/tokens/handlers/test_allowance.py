@@ -6,7 +6,7 @@ import pytest
 
 from mirror.core.values.hapi.messages import AccountID, Key
 from mirror.demo.streams.record_files import TREASURY, account
-from tests.ledger.ingest.load import load, load_in_any_batches, settings, stored
+from tests.ledger.ingest.load import load, load_in_any_batches, stored
 from tests.tokens.compose import KEY, OTHER_KEY, TokenStream, serials, token, units
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,10 +82,7 @@ def test_the_last_of_repeated_grants_counts() -> None:
     assert stored("token_allowance", "spender, amount") == [(1002, 20), (1003, 5)]
     assert stored("token_allowance_history", "spender") == []
     assert stored("nft_allowance", NFT_COLUMNS) == [(1001, 1008, NFT, False, TREASURY, f"[{at},)")]
-    assert stored("nft", SERIAL) == [
-        (1, 1001, 1008, None, f"[{at},)"),
-        (2, 1001, 1007, None, f"[{at},)"),
-    ]
+    assert stored("nft", SERIAL) == [(1, 1001, 1008, None, f"[{at},)"), (2, 1001, 1007, None, f"[{at},)")]
 
 
 @pytest.mark.checklist("CRY-19", "ID-06")
@@ -149,10 +146,7 @@ def test_deleting_an_allowance_does_not_change_the_owner() -> None:
     at = stream.happen("cryptoDeleteAllowance", {"nftAllowances": removals})
     load_in_any_batches(block, stream.block())
 
-    assert stored("nft", SERIAL) == [
-        (1, 1001, None, None, f"[{at},)"),
-        (2, None, None, None, f"[{at},)"),
-    ]
+    assert stored("nft", SERIAL) == [(1, 1001, None, None, f"[{at},)"), (2, None, None, None, f"[{at},)")]
 
 
 @pytest.mark.checklist("CRY-24")
@@ -223,32 +217,6 @@ def test_an_approved_debit_uses_the_allowance_without_a_version() -> None:
     assert stored("token_allowance_history", "owner") == []
 
 
-@pytest.mark.checklist("XFER-23", "MRG-02")
-def test_a_replaced_grant_is_archived_with_what_was_left() -> None:
-    stream = TokenStream()
-    first = approve(stream, fungible(100))
-    block = stream.block()
-    use(stream, 10)
-    second = approve(stream, fungible(50))
-    use(stream, 7)
-    load_in_any_batches(block, stream.block())
-
-    columns = "amount, amount_granted, timestamp_range"
-    assert stored("token_allowance", columns) == [(43, 50, f"[{second},)")]
-    assert stored("token_allowance_history", columns) == [(90, 100, f"[{first},{second})")]
-
-
-@pytest.mark.checklist("XFER-23")
-@pytest.mark.parametrize("body", ["contractCallResult", "contractCreateResult"])
-def test_a_contract_spends_in_the_name_of_its_caller(body: str) -> None:
-    stream = TokenStream()
-    approve(stream, fungible(100), fungible(100, spender=1007))
-    use(stream, 10, record={body: {"sender_id": account(1007)}})
-    load(stream.block())
-
-    assert stored("token_allowance", "spender, amount") == [(1002, 100), (1007, 90)]
-
-
 @pytest.mark.checklist("XFER-23")
 def test_without_a_caller_the_payer_spends() -> None:
     stream = TokenStream()
@@ -268,17 +236,6 @@ def test_a_debit_without_an_allowance_leaves_no_trace() -> None:
 
     assert stored("token_allowance", "amount, timestamp_range") == [(100, f"[{granted},)")]
     assert stored("token_allowance_history", "owner") == []
-
-
-@pytest.mark.checklist("XFER-23", "CFG-01")
-def test_allowances_are_left_alone_when_they_are_not_tracked() -> None:
-    stream = TokenStream()
-    approve(stream, fungible(100))
-    use(stream, 10)
-    with settings(persist__trackAllowance=False):
-        load(stream.block())
-
-    assert stored("token_allowance", "amount") == [(100,)]
 
 
 def test_a_failed_transfer_uses_no_allowance() -> None:

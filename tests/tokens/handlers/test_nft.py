@@ -129,8 +129,7 @@ def test_new_metadata_leaves_owner_and_spenders(one_batch: bool) -> None:
     approved = approve(stream, 1, owner=TREASURY, spender=1005, delegating=1006)
     blocks = [stream.block()]
     updated = stream.happen(
-        "token_update_nfts",
-        {"token": token(TOKEN), "serial_numbers": [1], "metadata": {"value": b"new"}},
+        "token_update_nfts", {"token": token(TOKEN), "serial_numbers": [1], "metadata": {"value": b"new"}}
     )
     stream.happen("token_update_nfts", {"token": token(TOKEN), "serial_numbers": [2]})
     blocks.append(stream.block())

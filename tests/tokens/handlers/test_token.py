@@ -274,18 +274,6 @@ def test_an_update_changes_the_entity_and_0_0_0_clears_the_auto_renew_account() 
     assert stored("entity_history", columns)[1:] == [("kept", *given, f"[{updated},{emptied})")]
 
 
-@pytest.mark.checklist("ENC-05", "TOK-10")
-def test_a_key_removed_by_an_empty_list_is_stored_as_that_list() -> None:
-    empty: dict[str, Any] = {"keyList": {}}
-    stream = TokenStream()
-    stream.create(TOKEN, adminKey=KEY, wipeKey=KEY)
-    stream.happen("tokenUpdate", {"token": token(TOKEN), "adminKey": empty, "wipeKey": empty})
-    load(stream.block())
-
-    assert stored("token", "wipe_key") == [(b"\x32\0",)]
-    assert stored("entity", "key, public_key", "type = 'TOKEN'") == [(b"\x32\0", None)]
-
-
 @pytest.mark.checklist("TOK-13", "MRG-07", "MRG-08")
 def test_an_update_of_an_unknown_token_writes_only_the_entity() -> None:
     stream = TokenStream()

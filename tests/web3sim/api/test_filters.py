@@ -115,8 +115,7 @@ def test_a_filter_logs_what_it_matches(still, settings_of, caplog):
 
 def test_a_filter_refuses(still, settings_of):
     filters = configured(
-        settings_of,
-        {"action": "REJECT", "filters": [{"field": "TO", "type": "EQUALS", "expression": TO}]},
+        settings_of, {"action": "REJECT", "filters": [{"field": "TO", "type": "EQUALS", "expression": TO}]}
     )
     assert refusal(filters, still) == "Invalid request"
     assert refusal(filters, still, BODY._replace(to=None)) is None
@@ -136,7 +135,7 @@ def test_a_filter_has_a_bucket_of_its_own(still, settings_of):
         {"action": "THROTTLE", "rate": 3},
     )
     assert [refusal(filters, still) for _ in range(3)] == [
-        *(None, None, "Requests per second rate limit exceeded"),
+        *(None, None, "Requests per second rate limit exceeded")
     ]
     # The first refused before the second was asked.
     assert refusal(filters, still, BODY._replace(to=None)) is None
@@ -154,7 +153,7 @@ def test_a_request_that_a_later_filter_refuses_takes_nothing_of_an_earlier_one(s
     assert refusal(filters, still) == "Requests per second rate limit exceeded"
     assert refusal(filters, still, BODY._replace(to=None, gas=77_777)) == "Invalid request"
     assert [refusal(filters, still, BODY._replace(to=None)) for _ in range(3)] == [
-        *(None, None, "Requests per second rate limit exceeded"),
+        *(None, None, "Requests per second rate limit exceeded")
     ]
 
 

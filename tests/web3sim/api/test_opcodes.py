@@ -386,12 +386,7 @@ def test_a_call_of_a_system_contract_is_traced(client):
 def test_it_shares_the_limit_of_requests(client, settings_of):
     settings_of({"web3.throttle.requestsPerSecond": 1})
     answers = [get(client, name="0.0.1-1-1") for _ in range(3)]
-    assert problem(answers[-1]) == (
-        429,
-        "Too Many Requests",
-        "Requests per second rate limit exceeded",
-        "",
-    )
+    assert problem(answers[-1]) == (429, "Too Many Requests", "Requests per second rate limit exceeded", "")
 
 
 def test_it_may_have_a_limit_of_its_own(client, settings_of):

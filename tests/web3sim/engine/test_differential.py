@@ -15,7 +15,7 @@ from web3sim.engine.interface import Status
 from web3sim.engine.pyevm import ENGINE as PLAIN
 from web3sim.engine.translation.engine import TranslatedEngine
 
-PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "600"))
+PROGRAMS = int(os.environ.get("MIRROR_TEST_PROGRAMS", "300"))
 FIRST = int(os.environ.get("MIRROR_TEST_PROGRAMS_FROM", "0"))
 SLICES = 10
 

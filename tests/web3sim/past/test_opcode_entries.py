@@ -225,7 +225,7 @@ def test_many_entries_come_in_pieces(world):
 @pytest.mark.parametrize("part", range(5))
 def test_any_program_can_be_traced_and_comes_to_the_same(part):
     """`MIRROR_TEST_TRACES` says how many programs."""
-    for seed in range(part, int(os.environ.get("MIRROR_TEST_TRACES", "80")), 5):
+    for seed in range(part, int(os.environ.get("MIRROR_TEST_TRACES", "30")), 5):
         world, request = program(seed)
         request = request._replace(gas=min(request.gas, 120_000))
         told = Collected()

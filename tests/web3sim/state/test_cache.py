@@ -52,14 +52,7 @@ def test_zero_seconds_cache_nothing(clock):
 
 def test_each_kind_has_its_own_time(clock):
     caches = Caches(clock)
-    lives = {
-        "code": 3600,
-        "slots": 2,
-        "used_slots": 300,
-        "entities": 1,
-        "tokens": 1,
-        "blocks": 0.5,
-    }
+    lives = {"code": 3600, "slots": 2, "used_slots": 300, "entities": 1, "tokens": 1, "blocks": 0.5}
     for name, seconds in lives.items():
         getattr(caches, name).put("key", name)
         clock.now += seconds - 0.25

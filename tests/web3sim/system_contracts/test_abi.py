@@ -8,6 +8,7 @@ from web3sim.system_contracts.abi import (
     InvalidArguments,
     bytes_at,
     decoded,
+    empty,
     encoded,
     one_string,
     word_of,
@@ -108,3 +109,8 @@ def _filled(kind: Any) -> Any:
     if hasattr(kind, "components"):
         return tuple(map(_filled, kind.components))
     return {"address": ADDRESS, "bool": True, "bytes": b"some", "string": "text"}.get(kind.base, 7)
+
+
+def test_the_empty_value_of_a_type_has_zeros_and_nothing():
+    assert empty("(int64,(string,bool,address)[],bytes,bytes4,uint8[2])") == (0, [], b"", bytes(4), [0, 0])
+    assert empty("(string,bool,address)") == ("", False, bytes(20))

@@ -256,10 +256,7 @@ def test_an_account_is_no_proxy_for_anything_else(ledger):
     assert (result.status, result.output) == (Status.SUCCESS, b"")
 
 
-TABLES = (
-    functions.FUNCTIONS,
-    functions.PROXY_FUNCTIONS,
-)
+TABLES = (functions.FUNCTIONS, functions.PROXY_FUNCTIONS)
 
 
 def test_every_call_is_answered_or_refused(ledger):

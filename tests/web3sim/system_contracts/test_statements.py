@@ -98,10 +98,7 @@ def ledger(build):
     build.allowance("nft", owner=OWNER, spender=SPENDER, token_id=UNIQUE)
     build.allowance("crypto", owner=OWNER, spender=SPENDER)
     for number, unique in ((SCHEDULE, 0), (UNIQUE_SCHEDULE, 1)):
-        collected: Any = {
-            "fixed_fee": {"amount": 1},
-            "fee_collector_account_id": {"accountNum": COLLECTOR},
-        }
+        collected: Any = {"fixed_fee": {"amount": 1}, "fee_collector_account_id": {"accountNum": COLLECTOR}}
         token = {"name": "Gold", "symbol": "G", "tokenType": unique, "treasury": {"accountNum": TREASURY}}
         token |= {"expiry": {"seconds": 4_000_000_000}}
         body = SchedulableTransactionBody(tokenCreation=token | {"custom_fees": [collected]})

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db.distribution import choose
 from mirror.core.db.reading.sql import Row
 from web3sim.engine.interface import Address
 from web3sim.state.database import Reading
@@ -79,7 +79,7 @@ class CurrentTables:
         # Index: the primary key (contract_id, slot). In distributed tables the list of contracts selects the
         # machines.
         contracts = [contract for contract, _ in keys]
-        machines = "where contract_state.contract_id = any(%(machines)s)" if is_distributed() else ""
+        machines = choose("", distributed="where contract_state.contract_id = any(%(machines)s)")
         rows = self.reading.fetch(
             f"""
             select contract_id, slot, value

@@ -7,8 +7,8 @@ from django.apps import apps
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from mirror.core.admin.kinds.base import Json, Kind, Lookup, link_html
-from mirror.core.admin.kinds.numbers import Entity, Hbar, Number
+from mirror.core.admin.kinds.base import Json, Kind, link_html
+from mirror.core.admin.kinds.numbers import Entity, Hbar, Number, decimal
 
 Units = Mapping[int, tuple[int, str]]
 """Id of a token -> its decimals and its symbol."""
@@ -56,21 +56,9 @@ def amount_html(value: int, token_id: int | None, units: Units, full: bool = Fal
     if token_id not in units:
         return format_html('<span class="amount" title="{}">{}</span>', smallest, f"{value:,}")
     decimals, symbol = units[token_id]
-    return format_html(
-        '<span class="amount" title="{}">{} <bdi>{}</bdi></span>{}',
-        smallest,
-        decimal(value, decimals),
-        symbol,
-        format_html("<small>{}</small>", smallest) if full and decimals else "",
-    )
-
-
-def decimal(value: int, decimals: int) -> str:
-    """Return a number of smallest units as a number of whole ones, without trailing zeros."""
-    # More than any token has; a power of ten of a hostile number would not end.
-    whole, rest = divmod(abs(value), 10 ** min(max(decimals, 0), 64))
-    fraction = f".{rest:0{decimals}}".rstrip("0") if rest else ""
-    return f"{'-' if value < 0 else ''}{whole:,}{fraction}"
+    small = format_html("<small>{}</small>", smallest) if full and decimals else ""
+    html = '<span class="amount" title="{}">{} <bdi>{}</bdi></span>{}'
+    return format_html(html, smallest, decimal(value, decimals), symbol, small)
 
 
 class CustomFees(Json):
@@ -124,7 +112,7 @@ class Named(Kind):
     def __init__(self, kind: Kind, names: Mapping[int, str]) -> None:
         self._kind, self._names = kind, names
         self.example, self.counts_tokens = kind.example, kind.counts_tokens
-        self.text, self.key, self.json_value, self.href = kind.text, kind.key, kind.json_value, kind.href  # type: ignore[method-assign]
+        self.text, self.json_value, self.href = kind.text, kind.json_value, kind.href  # type: ignore[method-assign]
         self.token_ids = kind.token_ids  # type: ignore[method-assign]
 
     def of(self, row: Any) -> Kind:
@@ -135,10 +123,6 @@ class Named(Kind):
         return (
             format_html('<span title="{}">{}</span>', value, name) if name else self._kind.html(value, full)
         )
-
-    def lookup(self, text: str) -> Lookup:
-        numbers = [number for number, name in self._names.items() if name.lower() == text.lower()]
-        return {"exact": numbers[0]} if numbers else self._kind.lookup(text)
 
 
 class Length(Number):
@@ -153,9 +137,6 @@ class Length(Number):
             count, rest = divmod(rest, length)
             parts += [f"{count:,} {unit}"] if count else []
         own = f"{value:,} {self._unit}"
-        return format_html(
-            '<span class="nowrap" title="{}">{}</span>{}',
-            own,
-            " ".join(parts) if value > 0 else own,
-            format_html("<small>{}</small>", own) if full and value > 0 else "",
-        )
+        small = format_html("<small>{}</small>", own) if full and value > 0 else ""
+        shown = " ".join(parts) if value > 0 else own
+        return format_html('<span class="nowrap" title="{}">{}</span>{}', own, shown, small)

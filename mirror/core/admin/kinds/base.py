@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.admin.utils import quote
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -41,10 +40,6 @@ class Kind:
 
     def text(self, value: Any) -> str:
         return str(value)
-
-    def key(self, value: Any) -> str:
-        """Return the value as a part of an address."""
-        return quote(str(value))
 
     def json_value(self, value: Any) -> Any:
         """Return the value as JSON has it, whole, for an export."""

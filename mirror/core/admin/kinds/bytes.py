@@ -20,8 +20,6 @@ class Hex(Kind):
     def text(self, value: bytes) -> str:
         return bytes(value).hex()
 
-    key = text
-
     def json_value(self, value: bytes) -> str:
         return f"0x{bytes(value).hex()}"
 
@@ -34,12 +32,9 @@ class Hex(Kind):
 
     def lookup(self, text: str) -> Lookup:
         try:
-            value = hexadecimal.parse(text)
+            return {"exact": hexadecimal.parse(text)}
         except hexadecimal.InvalidHex:
             raise InvalidText(text) from None
-        if not value:
-            raise InvalidText(text)
-        return {"exact": value}
 
 
 class AmountBytes(Hex):

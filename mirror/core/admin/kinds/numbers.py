@@ -15,7 +15,6 @@ from mirror.core.values.hapi import result_codes
 
 # Of an entity id, as HIP-15 writes it.
 _CHECKSUM = re.compile(r"(?<=\d)-[a-z]{5}$")
-_TINYBARS = 100_000_000
 
 
 class Number(JsonKind):
@@ -39,17 +38,18 @@ class Code(Number):
 
 class Hbar(Number):
     def html(self, value: int, full: bool) -> str:
-        whole, rest = divmod(abs(value), _TINYBARS)
-        fraction = f".{rest:08}".rstrip("0") if rest else ""
-        sign = "-" if value < 0 else ""
-        return format_html(
-            '<span class="amount" title="{} tinybars">{}{}{} ℏ</span>{}',
-            f"{value:,}",
-            sign,
-            f"{whole:,}",
-            fraction,
-            format_html("<small>{} tinybars</small>", f"{value:,}") if full else "",
-        )
+        tinybars = f"{value:,} tinybars"
+        small = format_html("<small>{}</small>", tinybars) if full else ""
+        shown = decimal(value, 8)
+        return format_html('<span class="amount" title="{}">{} ℏ</span>{}', tinybars, shown, small)
+
+
+def decimal(value: int, decimals: int) -> str:
+    """Return a number of smallest units as a number of whole ones, without trailing zeros."""
+    # More than any token has; a power of ten of a hostile number would not end.
+    whole, rest = divmod(abs(value), 10 ** min(max(decimals, 0), 64))
+    fraction = f".{rest:0{decimals}}".rstrip("0") if rest else ""
+    return f"{'-' if value < 0 else ''}{whole:,}{fraction}"
 
 
 class Entity(Kind):
@@ -63,8 +63,6 @@ class Entity(Kind):
     def text(self, value: int) -> str:
         shard, realm, num = entity_id.decode(value)
         return f"{shard}.{realm}.{num}"
-
-    key = text
 
     def href(self, value: int) -> str | None:
         return page_url(self._page, self.text(value)) if value else None

@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from django.contrib.admin.utils import quote
 from django.utils.html import format_html
 from psycopg.types.range import Range
 
@@ -12,6 +11,7 @@ from mirror.core.admin.kinds.numbers import Code
 from mirror.core.db.reading.sql import MAX_INT64, MIN_INT64
 from mirror.core.values import timestamp
 
+_RANGE = re.compile(r"(\d{1,19})?\.\.(\d{1,19})?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UTC = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d)(?::(\d\d)(?::(\d\d))?)?)?(?:Z| UTC)?", re.ASCII)
 _STEPS = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))
@@ -28,9 +28,6 @@ class Time(Kind):
 
     def text(self, value: int) -> str:
         return timestamp.text(value) or ""
-
-    def key(self, value: int) -> str:
-        return self.text(value) if value >= 0 else str(value)
 
     def html(self, value: int, full: bool) -> str:
         return format_html(
@@ -103,9 +100,6 @@ class DateTime(Kind):
     def text(self, value: datetime) -> str:
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
-    def key(self, value: datetime) -> str:
-        return quote(value.isoformat())
-
     def json_value(self, value: datetime) -> str:
         return value.astimezone(UTC).isoformat()
 
@@ -131,7 +125,15 @@ class RangeKind(Kind):
     def text(self, value: Range[int]) -> str:
         return f"{'' if value.lower is None else value.lower}..{'' if value.upper is None else value.upper}"
 
-    key = text
+    def lookup(self, text: str) -> Lookup:
+        match = _RANGE.fullmatch(text)
+        ends = [None if end is None else int(end) for end in match.groups()] if match else []
+        given = [0, *(end for end in ends if end is not None), MAX_INT64]
+        if not ends or given != sorted(given):
+            raise InvalidText(text)
+        lower, upper = ends
+        # The lower end alone is in the indexes of the history tables.
+        return {"startswith": lower, "exact": Range(lower, upper)}
 
     def json_value(self, value: Range[int]) -> str:
         lower, upper = (

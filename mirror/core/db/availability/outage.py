@@ -20,7 +20,7 @@ from django.db import connections
 
 from mirror.core import logs
 from mirror.core.db import statements
-from mirror.core.db.distribution import cluster, is_distributed
+from mirror.core.db.distribution import cluster
 from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import database
 from mirror.core.processes.file_lock import try_lock
@@ -71,10 +71,8 @@ def is_available() -> bool:
 
 
 def _query_all() -> bool:
-    if is_distributed():
-        return not cluster.unresponsive_workers()
     statements.execute("select 1")
-    return True
+    return not cluster.unresponsive_workers()
 
 
 def begin_silence(error: BaseException) -> None:

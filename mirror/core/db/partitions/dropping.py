@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from mirror.core.db.distribution import is_distributed, shards
+from mirror.core.db.distribution import cluster, distributable
 from mirror.core.db.partitions.catalogue import Partition, partitioned_tables, partitions
 from mirror.core.db.partitions.making import LOCK_KEY
 from mirror.core.db.schema.locking import change_table
@@ -42,9 +42,7 @@ class ExpiredPartition(NamedTuple):
 
 def expired(time: int) -> list[ExpiredPartition]:
     """Return the partitions that end at or before a time (ns), the oldest first."""
-    found, shard_bytes = [], dict[str, int]()
-    if is_distributed():
-        shard_bytes = {part.name: part.bytes for part in shards.query().parts}
+    found, shard_bytes = [], {part.name: part.bytes for part in cluster.shards().parts}
     for table in partitioned_tables():
         for partition in partitions(table):
             if partition.upper <= time:
@@ -78,23 +76,26 @@ def drop(
     return dropped
 
 
+@distributable
 def _detach(old: ExpiredPartition) -> None:
-    if is_distributed():
-        # Citus can't detach while the table is read: the partition is dropped as it is, once no one reads it.
-        return
     name = quoted(old.partition.name)
     execute(f"comment on table {name} is '{_MARK.format(table=old.table)}'")
     execute(f"alter table {quoted(old.table)} detach partition {name} concurrently")
 
 
-def _remove(old: ExpiredPartition) -> None:
-    def remove() -> None:
-        execute(f"drop table {quoted(old.partition.name)}")
+@_detach.distributed
+def _stay_attached(old: ExpiredPartition) -> None:
+    """Leave it: Citus can't detach while the table is read, and drops the partition once no one reads it."""
 
-    if is_distributed():
-        change_table(connection, old.table, remove)
-    else:
-        remove()
+
+@distributable
+def _remove(old: ExpiredPartition) -> None:
+    execute(f"drop table {quoted(old.partition.name)}")
+
+
+@_remove.distributed
+def _remove_unread(old: ExpiredPartition) -> None:
+    change_table(connection, old.table, lambda: execute(f"drop table {quoted(old.partition.name)}"))
 
 
 def _finish(tables: list[str]) -> None:

@@ -97,10 +97,7 @@ def _first_missing(present: list[Partition], months: list[tuple[int, int]]) -> t
 
 
 def create_partition(table: str, lower: int, upper: int, *, like: str | None = None) -> None:
-    """Make a partition of a partitioned table for these times, which none has.
-
-    It is stored `like` another one, by default the last.
-    """
+    """Make a partition for these times, which none has, stored `like` another one, by default the last."""
     name = unused_name(partition_name(table, lower, upper))
     # A stronger lock than LIKE takes comes first, or two could wait for each other.
     execute(f"lock table only {quoted(table)} in share update exclusive mode")

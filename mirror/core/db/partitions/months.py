@@ -11,9 +11,9 @@ from typing import NamedTuple
 import psycopg
 from django.db import OperationalError, connection
 
-from mirror.core.db.distribution import is_distributed
+from mirror.core.db import statements
+from mirror.core.db.distribution import choose
 from mirror.core.db.partitions.catalogue import PARTITIONS, TIME, partitionable_tables
-from mirror.core.db.reading import pools
 
 # How long a process relies on what it has seen. Months dropped and tables partitioned since then do no harm.
 _SECONDS = 300.0
@@ -77,7 +77,7 @@ def all_months() -> tuple[Month, ...]:
         return known
     seen = _state
     values = seen.table, list(seen.partitions), list(seen.later)
-    if pools.rows(_LATER, values) != [(0, 0)]:
+    if statements.shared_rows(_LATER, values) != [(0, 0)]:
         known = _read()
     _no_later_until = now + _SECONDS_WITHOUT_LATER
     return known
@@ -105,15 +105,13 @@ def _read() -> tuple[Month, ...]:
     global _state
     with _lock:
         try:
-            rows = pools.rows(PARTITIONS, (list(partitionable_tables()),))
+            rows = statements.shared_rows(PARTITIONS, (list(partitionable_tables()),))
         except (psycopg.OperationalError, OperationalError):
             # The statement of the request fails as well, and is retried on a new connection.
             return ()
         found = [_Row(*row) for row in rows]
-        if is_distributed():
-            # The coordinator can't tell which of them have rows on other machines.
-            found = [row._replace(has_rows=True) for row in found]
-        _state = _read_state(found)
+        # The coordinator can't tell which of them have rows on other machines.
+        _state = _read_state([row._replace(has_rows=choose(row.has_rows, distributed=True)) for row in found])
         return _state.months
 
 

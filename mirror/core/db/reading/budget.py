@@ -1,6 +1,6 @@
 """The time budget of a list, of which each statement may take a quarter.
 
-A list that takes longer is read in windows (`mirror.core.db.sql.windowed_scan`), and its page may be short:
+A list that takes longer is read in windows (`mirror.core.db.reading.scans`), and its page may be short:
 such statements run within `limited`, and end there as psycopg.errors.QueryCanceled. Any other statement is
 run again for as long as rest.db.statementTimeout allows, as its answer has no shorter form.
 """

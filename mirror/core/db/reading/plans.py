@@ -10,7 +10,7 @@ from mirror.core.db.reading import bounded_query
 from mirror.core.db.reading.session import new_cursor
 
 if TYPE_CHECKING:
-    from mirror.core.db.sql.types import Values
+    from mirror.core.db.statements import Values
 
 
 def plan(text: str, values: "Values", *, seconds: float) -> str:

@@ -20,8 +20,7 @@ from mirror.core import config
 from mirror.core.db.availability import outage, unresponsive
 from mirror.core.db.availability.unresponsive import IndependentConnection, WatchedConnection
 from mirror.core.db.reading import statements, timeouts
-from mirror.core.db.sql.types import Row, Values
-from mirror.core.db.statements import session
+from mirror.core.db.statements import read_shared_by
 
 Result = TypeVar("Result")
 
@@ -30,7 +29,7 @@ logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
 
 _SLOW_WAIT = "rest.db.statementTimeout"
 # How long a quick statement waits for a connection, and how long a pool tries to make one.
-_QUICK_SECONDS, _RECONNECT_SECONDS = 3.0, 1.0
+_QUICK_SECONDS, _RECONNECT_SECONDS = 4.0, 1.0
 # Statements that wait for slow ones; further ones are refused.
 _MAX_SLOW_WAITING = 16
 
@@ -196,15 +195,9 @@ def use(reader: Reader | None) -> None:
     """Have this process read by pools; None for Django's connections."""
     global _reader
     _reader = reader
+    read_shared_by(None if reader is None else partial(reader.read, slow=False))
 
 
 def reader() -> Reader | None:
     """Return what this process reads by; None for Django's connections."""
     return _reader
-
-
-def rows(statement: str, values: Values = ()) -> list[Row]:
-    """Return the rows of a statement that serves all requests. Errors: psycopg.Error, DatabaseError."""
-    if _reader is not None and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
-        return _reader.read(lambda lent: lent.execute(statement, values).fetchall(), slow=False)
-    return session().execute(statement, values).fetchall()

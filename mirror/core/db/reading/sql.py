@@ -26,8 +26,8 @@ from mirror.core import config
 from mirror.core.db.availability.unresponsive import WatchedConnection
 from mirror.core.db.partitions import months
 from mirror.core.db.reading import budget, pools, session, statements
-from mirror.core.db.sql.types import Row as Row
-from mirror.core.db.sql.types import Values as Values
+from mirror.core.db.statements import Row as Row
+from mirror.core.db.statements import Values as Values
 
 MAX_INT64 = (1 << 63) - 1
 MIN_INT64 = -(1 << 63)

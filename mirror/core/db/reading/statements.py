@@ -8,7 +8,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any, NamedTuple
 
-from mirror.core.db.sql.types import Values
+from mirror.core.db.statements import Values
 
 
 class Statement(NamedTuple):

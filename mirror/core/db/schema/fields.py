@@ -135,10 +135,7 @@ class TransactionResultField(_Meaning, models.SmallIntegerField):  # type: ignor
 
 
 class EnumField(models.CharField):  # type: ignore[type-arg]
-    """A PostgreSQL enum type, made by the migration that first uses it.
-
-    `choices` belongs to the model alone: what the database accepts is decided by its type.
-    """
+    """A PostgreSQL enum type, which decides what the database accepts; `choices` are the model's alone."""
 
     def __init__(self, enum: str, **options: Any) -> None:
         self.enum = enum

@@ -35,10 +35,7 @@ _USERS = """
 
 
 def change_table(connection: Any, table: str, change: Callable[[], None]) -> None:
-    """Change a table in a transaction of its own, as soon as no other session has to wait for it.
-
-    The log says who uses the table meanwhile.
-    """
+    """Change a table in a transaction, as soon as nobody has to wait for it; the log says who uses it."""
     pause, milliseconds = _FIRST_PAUSE, _LOCK_MILLISECONDS
     last_line = time.monotonic() - _SECONDS_BETWEEN_LINES
     while True:

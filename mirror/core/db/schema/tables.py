@@ -9,10 +9,7 @@ from django.core.checks import CheckMessage
 
 
 class KeylessTable:
-    """A table without a primary key. The model's composite key is for Django alone; nothing enforces it.
-
-    Several rows may agree in all of its columns, and its columns may be nullable in the database.
-    """
+    """A table without a primary key, maybe with equal rows; the model's composite key is for Django alone."""
 
     @classmethod
     def check(cls, **options: Any) -> list[CheckMessage]:

@@ -15,7 +15,7 @@ from mirror.core.db.schema.tables import PartitionableTable
 from mirror.core.db.writing.copy import EncodedRows, table_columns
 from mirror.core.db.writing.merge import Change, MergeRule, RunningSums
 from mirror.core.db.writing.rejected_rows import Encoder
-from mirror.core.db.writing.rows import Part, Recorded, Rows, row_values, time_position
+from mirror.core.db.writing.rows import FilePart, Recorded, Rows, row_values, time_position
 from mirror.core.values.timestamp import NANOS_PER_DAY
 
 
@@ -79,10 +79,10 @@ class RecordedRows(Rows):
     def _new_changes(self, rule: MergeRule, earlier: dict[Any, Change] | None) -> Any:
         return Changes(rule)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[FilePart]:
         """Return what was added. The rows must not be completed later."""
         return [
-            Part(
+            FilePart(
                 {model: _encoded(model, rows) for model, rows in segment.inserted.items() if rows},
                 {model: _recorded(changes) for model, changes in segment.pending.items() if len(changes)},
                 {model: changes.sums for model, changes in segment.pending.items() if changes.sums},

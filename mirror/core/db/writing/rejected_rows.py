@@ -15,8 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg._copy_base import format_row_binary
 
 from mirror.core import logs
-from mirror.core.db.distribution import is_distributed
-from mirror.core.db.distribution.columns import BY_TRANSACTION
+from mirror.core.db.distribution import BY_TRANSACTION, is_distributed
 from mirror.core.db.writing.copy import Column, EncodedRows, Row, copy_rows, row_transformer
 
 log = logs.logger(__name__)

@@ -38,7 +38,7 @@ Recorded = tuple[int | None, dict[str, Any], bool]
 
 
 @dataclass(slots=True)
-class Part:
+class FilePart:
     """The rows and changes of a file between two barriers, and the barrier at their end."""
 
     rows: dict[type[models.Model], EncodedRows] = field(default_factory=dict)
@@ -82,10 +82,7 @@ class _Segment:
             self.barrier(cursor)
 
     def _write_inline(self, cursor: CursorWrapper, pending: Mapping[Merge, Pending]) -> bool:
-        """Write a few changes without staging; return whether that was possible, and PostgreSQL took them.
-
-        In tables that are distributed, statements join staging tables only.
-        """
+        """Write a few changes without staging; return whether PostgreSQL took them."""
         if sum(map(len, pending.values())) > _MAX_INLINE or is_distributed():
             return False
         try:
@@ -143,7 +140,7 @@ class Rows:
     def _new_changes(self, rule: MergeRule, earlier: dict[Any, Change] | None) -> Pending:
         return Pending(rule, earlier)
 
-    def add_part(self, part: Part) -> None:
+    def add_part(self, part: FilePart) -> None:
         """Add rows and changes of the file being read, which were recorded elsewhere."""
         for model, changes in part.changes.items():
             pending = self.changes_for(model)

@@ -86,6 +86,7 @@ class ApiMiddleware:
         """Compress a body of unknown length, which therefore has no entity tag."""
         if self._compresses and compression.accepts_gzip(request.META.get("HTTP_ACCEPT_ENCODING", "")):
             response.headers["content-encoding"] = "gzip"
+            response.headers.pop("content-length", None)
             pieces = cast(Iterator[bytes], response.streaming_content)
             response.streaming_content = compression.gzip_chunks(pieces)
         return response

@@ -26,7 +26,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from mirror.core.db.reading import budget
-from mirror.core.db.sql.query import Query
+from mirror.core.db.reading.query import Query
 from mirror.core.metrics import http
 from mirror.core.rest.answers.errors import (
     Failure,

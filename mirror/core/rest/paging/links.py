@@ -13,8 +13,8 @@ from django.http import HttpRequest
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import Parameter, ParameterSet, split_last
 from mirror.core.rest.parameters.query_string import Texts

@@ -6,9 +6,8 @@ inclusive bound of the first parameter, or one value of it.
 
 from collections.abc import Collection, Iterable, Sequence
 
+from mirror.core.db.reading.query import NO_PAIRS, Bounds, Ends, PairBounds
 from mirror.core.db.reading.sql import Comparison
-from mirror.core.db.sql.bounds import Bounds, Ends
-from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.parameters.parameter_set import ParameterSet
 

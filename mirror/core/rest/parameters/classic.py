@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from mirror.core import config
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import InvalidEntityId, InvalidParameter
 from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.core.rest.parameters.parameter_set import (

@@ -6,9 +6,9 @@
 
 An instance is a request's parameters, read and checked: `parameters.limit` is a number,
 `parameters.block_number` a list of Comparison in the order of the request. Each parameter narrows the query
-(mirror.core.db.sql.query), as ParameterBackend has it do for every request: one that names a column by its
-conditions, `order` by the direction, `limit` by the number of rows. From the same declaration come the error
-messages, the links (mirror.core.rest.paging) and the OpenAPI description.
+(mirror.core.db.reading.query), as ParameterBackend has it do for every request: one that names a column by
+its conditions, `order` by the direction, `limit` by the number of rows. From the same declaration come the
+error messages, the links (mirror.core.rest.paging) and the OpenAPI description.
 
 A parameter set is a django-filter FilterSet, and a parameter is a Filter. Texts are read here and not by the
 form that a FilterSet builds for each request: that takes 260 microseconds for four parameters, this takes 10.
@@ -21,8 +21,8 @@ from django_filters import Filter
 from django_filters.filterset import BaseFilterSet, FilterSetMetaclass
 
 from mirror.core import config
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest, Failure
 from mirror.core.rest.parameters.query_string import UNUSABLE, Texts, classic_query
 

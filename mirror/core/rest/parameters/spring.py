@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from mirror.core import config
+from mirror.core.db.reading.query import Bounds, Ends
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
-from mirror.core.db.sql.bounds import Bounds, Ends
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter
 from mirror.core.rest.parameters import classic, parameter_set
 from mirror.core.rest.parameters.entity_ids import NotAnEntityId, read_spring_id

@@ -132,8 +132,7 @@ def test_the_offset_that_errata_have_given_a_file_counts():
 
 
 @pytest.mark.parametrize(
-    ("names", "message"),
-    [(["missing"], "does not exist"), (["."], "There is no balance file")],
+    ("names", "message"), [(["missing"], "does not exist"), (["."], "There is no balance file")]
 )
 def test_the_command_refuses_paths_without_balance_files(tmp_path: Path, names: list[str], message: str):
     with pytest.raises(CommandError, match=message):

@@ -110,17 +110,6 @@ def test_a_whole_staked_period_earns_its_rate_per_hbar(network: Network) -> None
 
 
 @pytest.mark.checklist("STK-10")
-def test_a_fraction_of_an_hbar_earns_nothing(network: Network) -> None:
-    network.account(1002, 2 * HBAR - 1, staked_node_id=0)
-    network.end_day()
-    network.end_day(rate=7)
-
-    network.load()
-
-    assert stakes(account=1002)[0][-1] == 7
-
-
-@pytest.mark.checklist("STK-10")
 def test_a_stake_changed_in_the_period_loses_it(network: Network) -> None:
     network.end_day()
     network.end_day(rate=3)
@@ -203,13 +192,7 @@ def test_after_a_year_the_oldest_period_is_forfeited(after_a_year: Callable[...,
 @pytest.mark.checklist("STK-13")
 @pytest.mark.parametrize(
     ("begin", "end", "forfeited"),
-    [
-        (-DAY, DAY, 2 * 300),
-        (-1, 0, 2 * 300),
-        (-DAY, 0, 2 * 300),
-        (0, DAY, 2 * 1_000),
-        (1, DAY, 2 * 1_000),
-    ],
+    [(-DAY, DAY, 2 * 300), (-1, 0, 2 * 300), (-DAY, 0, 2 * 300), (0, DAY, 2 * 1_000), (1, DAY, 2 * 1_000)],
 )
 def test_what_is_forfeited_is_the_reward_of_the_stake_of_that_time(
     after_a_year: Callable[..., None], begin: int, end: int, forfeited: int
@@ -330,17 +313,6 @@ def test_missed_periods_are_computed_at_the_next_start(network: Network) -> None
 
     assert stakes() == [(1001, FIRST_DAY + 1, 0, 0, 1_000 * HBAR, 3_000)]
     assert stakes("entity_stake_history") == [(1001, FIRST_DAY, 0, 0, 1_000 * HBAR, 0)]
-
-
-@pytest.mark.checklist("STK-02")
-def test_an_update_without_nodes_computes_nothing(network: Network) -> None:
-    network.consensus_timestamp = midnight(network.day + 1) + 5
-    network.happen("node_stake_update")
-    network.close()
-
-    network.load()
-
-    assert stakes() == []
 
 
 def random_year(cursor: CursorWrapper, choose: random.Random) -> None:

@@ -1,5 +1,10 @@
-"""A start in the middle of a stream with the balances of a file: from then on as if all had been loaded."""
+"""A start in the middle of a stream with the balances of a file: from then on as if all had been loaded.
 
+`MIRROR_TEST_POINTS=100` starts at so many points of a history of as many blocks more.
+"""
+
+import os
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +29,7 @@ from tests.tokens.compose import TokenStream, serials, token
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
 
+POINTS = int(os.environ.get("MIRROR_TEST_POINTS", "2"))
 ACCOUNTS = "id, balance"
 RELATIONSHIPS = "account_id, token_id, balance"
 
@@ -110,14 +116,14 @@ def test_a_file_that_too_few_nodes_have_signed_gives_no_balances(tmp_path):
 
 def test_from_any_balance_file_of_a_simulated_network_balances_are_those_of_the_full_load(tmp_path):
     balances = BalanceWriter(tmp_path, nodes(), 20)
-    for network, block in History(16, 10, 3, 2).play(nodes()):
+    for network, block in History(14 + POINTS, 10, 3, 2).play(nodes()):
         block.write(tmp_path)
         balances.after(network.world, block)
     files = find_record_files([tmp_path])
     Pipeline(LoadOptions(quorums=Quorums(first_book()))).run(files)
     expected = balances_now()
 
-    for index in (4, 10):
+    for index in random.Random(5).sample(range(1, 11 + POINTS), POINTS):
         empty_tables()
         left = files[index:]
         quorums = Quorums(first_book())
@@ -141,9 +147,7 @@ def test_a_change_of_treasury_moves_also_serials_that_were_there_before_the_star
     at = stream.crypto_transfer({1001: -5, 2: 5}).consensus_timestamp
     stream.block().write(tmp_path)
     stream.happen(
-        "tokenUpdate",
-        {"token": token(2001), "treasury": account(1002)},
-        serials(2001, (-1, 1001, 1002)),
+        "tokenUpdate", {"token": token(2001), "treasury": account(1002)}, serials(2001, (-1, 1001, 1002))
     )
     stream.block().write(tmp_path)
     compose_balances(at, [(1001, 0, {2001: 7}), (1002, 0, {2001: 1})]).write(tmp_path)

@@ -13,19 +13,10 @@ from ledger.ingest.following.configured_blocks import open_block_source
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.block_node.api_pb2 import SubscribeStreamResponse
 from ledger.stream.source.block_node.scheduler import STALL_SECONDS, SelectionReason
-from ledger.stream.source.stream_blocks import EARLIEST
-from mirror.core import config
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.ledger.ingest.following.block_nodes import first, publish
 from tests.logs import events
 from tests.waiting import PATIENCE_SECONDS, wait_until
-
-
-def test_the_earliest_block_is_given_once_and_then_the_next_ones(server):
-    with closing(open_block_source()) as source:
-        assert first(source, EARLIEST).number == 7
-        assert first(source, 8).number == 8
-        assert first(source, 9).number == 9
 
 
 def test_a_node_that_has_blocks_later_than_another_is_left_for_it(server, settings_of):
@@ -179,20 +170,6 @@ def test_node_that_ends_its_stream_without_news_has_not_failed(server, settings_
             assert first(source, 10).number == 10
 
 
-def test_a_node_that_ends_its_stream_without_a_block_that_it_has_has_failed(server, settings_of):
-    class SendingNone(Polite):
-        def subscribe(self, request: Any, context: Any) -> Iterator[SubscribeStreamResponse]:
-            yield SubscribeStreamResponse(status=SubscribeStreamResponse.SUCCESS)
-
-    with SendingNone() as sending_none:
-        publish(sending_none)
-        settings_of({"importer.block.nodes": (f"127.0.0.1:{sending_none.port}",)})
-        with closing(open_block_source()) as source:
-            with pytest.raises(StreamFileError, match="ended the stream without block 7, which it has"):
-                first(source, 7)
-            assert source.status()["nodes"][0]["failures"] == 1
-
-
 def test_quiet_node_that_ends_its_stream_without_its_block_has_failed(server, settings_of):
     asked = threading.Semaphore(0)
 
@@ -294,12 +271,7 @@ def test_a_node_owes_no_block_that_no_other_node_had_at_the_last_look(server, se
 def test_a_quiet_node_is_left_for_another_one_that_has_the_block(server, settings_of):
     with BlockNodeServer() as other:
         settings_of(
-            {
-                "importer.block.nodes": (
-                    f"127.0.0.1:{server.port}",
-                    f"127.0.0.1:{other.port} priority=1",
-                ),
-            }
+            {"importer.block.nodes": (f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port} priority=1")}
         )
         with closing(open_block_source()) as source:
             assert [first(source, number).number for number in (7, 8, 9)] == [7, 8, 9]
@@ -339,26 +311,6 @@ def asked_together(server: BlockNodeServer, settings_of: Any) -> Iterator[list[T
             }
         )
         yield nodes
-
-
-def test_all_nodes_are_queried_at_once_and_the_first_with_the_block_chosen(asked_together):
-    for node in asked_together[1:]:
-        publish(node, 4)
-    with closing(open_block_source()) as source:
-        assert first(source, 10).number == 10
-        assert source.location == f"the block node 127.0.0.1:{asked_together[1].port}"
-
-
-def test_a_node_that_is_slow_to_tell_what_it_has_comes_before_those_after_it_in_order(
-    server, asked_together, settings_of
-):
-    # The first is asked alone for a moment only.
-    settings_of({"importer.block.nodes": config.value("importer.block.nodes")[1:]})
-    for node in asked_together:
-        publish(node)
-    with closing(open_block_source()) as source:
-        assert first(source, 7).number == 7
-        assert source.location == f"the block node 127.0.0.1:{asked_together[0].port}"
 
 
 def test_all_others_are_queried_at_once_for_the_block_of_a_quiet_node(server, asked_together):

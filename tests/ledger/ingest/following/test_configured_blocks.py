@@ -44,10 +44,7 @@ def register(number: int, *endpoints: dict[str, Any], **columns: Any) -> None:
     [
         ("one.example.com", node("one.example.com")),
         ("one.example.com:443 tls priority=2", node("one.example.com", 443, tls=True, priority=2)),
-        (
-            "10.0.0.1:1 status=10.0.0.2:2",
-            BlockNode(Endpoint("10.0.0.2", 2), Endpoint("10.0.0.1", 1)),
-        ),
+        ("10.0.0.1:1 status=10.0.0.2:2", BlockNode(Endpoint("10.0.0.2", 2), Endpoint("10.0.0.1", 1))),
         ("[::1]:40840", node("[::1]")),
     ],
 )

@@ -1,5 +1,6 @@
 """Following block nodes of which one misbehaves in every way there is."""
 
+import os
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -32,6 +33,7 @@ from tests.waiting import PATIENCE_SECONDS
 NODES = ThresholdSigner({0: 10}, "the network")
 OTHERS = ThresholdSigner({0: 10}, "another network")
 BOOK = Composer(nodes=signing_nodes(1)).address_book()
+FAULTS = list(Fault) * int(os.environ.get("MIRROR_TEST_ROUNDS", "1"))
 LIMITS = Limits(items=3_000, block_bytes=1 << 20, message_bytes=400_000)
 
 
@@ -47,7 +49,7 @@ class Brief(BlockNodeServer):
 def blocks() -> dict[int, bytes]:
     stream = BlockStream(signer=NODES)
     made = {}
-    for _ in range(len(Fault) + 3):
+    for _ in range(len(FAULTS) + 3):
         for _ in range(2):
             stream.happen("cryptoTransfer")
         block = stream.block()
@@ -102,7 +104,7 @@ def test_whatever_a_block_node_does_wrong_nothing_is_lost_or_doubled(blocks, rig
 
     def steps() -> Iterator[Fault | None]:
         """Yield each fault, and after it a block as it should be; the right node has a block more then."""
-        for fault in Fault:
+        for fault in FAULTS:
             right_node.publish(*next(unpublished))
             yield fault
             yield None
@@ -112,12 +114,7 @@ def test_whatever_a_block_node_does_wrong_nothing_is_lost_or_doubled(blocks, rig
     plan = steps()
     with FaultyNode(blocks, lambda: next(plan, None), OTHERS, LIMITS, away_seconds=0.1) as faulty:
         settings_of(
-            {
-                "importer.block.nodes": (
-                    f"127.0.0.1:{faulty.port}",
-                    f"127.0.0.1:{right_node.port} priority=1",
-                )
-            }
+            {"importer.block.nodes": (f"127.0.0.1:{faulty.port}", f"127.0.0.1:{right_node.port} priority=1")}
         )
         loaded, found = follow(len(blocks)), contents()
         empty_tables()

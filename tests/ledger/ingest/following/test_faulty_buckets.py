@@ -16,13 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 from ledger.ingest import loader_lock
 from tests import forking
-from tests.ledger.ingest.following.network import (
-    Network,
-    download,
-    follow,
-    loaded,
-    undisturbed,
-)
+from tests.ledger.ingest.following.network import Network, download, follow, loaded, undisturbed
 from tests.ledger.ingest.tables import contents, empty_tables
 from tests.ledger.stream.source.servers import BUCKET, Fault, S3Server
 from tests.waiting import PATIENCE_SECONDS, wait_until
@@ -32,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("ledger_tables")
 
 # BAD NETWORKS
 
-FAULTS = 200
+FAULTS = 60
 
 
 def test_a_bad_network_loses_nothing_and_repeats_nothing(network: Network) -> None:
@@ -68,7 +62,7 @@ def test_a_bad_network_loses_nothing_and_repeats_nothing(network: Network) -> No
 
 # KILLS
 
-KILLS = int(os.environ.get("MIRROR_TEST_KILLS", "10"))
+KILLS = int(os.environ.get("MIRROR_TEST_KILLS", "4"))
 
 
 @pytest.fixture
@@ -119,7 +113,7 @@ def test_killed_at_random_moments_it_ends_as_if_undisturbed(
             "importer.parser.record.batch.maxItems": 40,
         }
     )
-    network.happen(150, transfers=20)
+    network.happen(80, transfers=20)
     expected = undisturbed(network)
     choose = random.Random()
 

@@ -18,14 +18,12 @@ from ledger.stream.record_names import signature_name
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source import incidents
 from ledger.stream.source.download import PathType
-from mirror.core.values.hapi.messages import FileUpdateTransactionBody, TransactionBody
 from mirror.models import LoaderState
 from mirror.node.loading import following as mirror_following
 from tests.composing import Composer, Layout
 from tests.ledger.ingest.following.network import NODES, Network, download, follow, loaded
 from tests.ledger.ingest.load import stored
 from tests.ledger.stream.source.servers import BUCKET, S3Server, web_server
-from tests.signing import signing_nodes
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")
@@ -102,8 +100,7 @@ def test_nodes_change_over_from_folders_by_account_to_folders_by_id(network: Net
 
 
 @pytest.mark.parametrize(
-    ("path_type", "layout"),
-    [(PathType.ACCOUNT_ID, Layout.ACCOUNT_ID), (PathType.NODE_ID, Layout.NODE_ID)],
+    ("path_type", "layout"), [(PathType.ACCOUNT_ID, Layout.ACCOUNT_ID), (PathType.NODE_ID, Layout.NODE_ID)]
 )
 def test_the_layout_may_be_fixed(network: Network, path_type: PathType, layout: Layout) -> None:
     network.happen(2, layout=layout)
@@ -158,16 +155,6 @@ def test_a_later_start_leaves_out_what_is_between(network: Network) -> None:
     follow(network, files=2, start=network.blocks[4].transactions[0].consensus_timestamp - 1)
 
     assert loaded() == [network.files[0], *network.files[4:]]
-
-
-def test_earlier_start_continues_where_loading_ended(network: Network) -> None:
-    network.happen(4)
-    until = network.blocks[1].transactions[0].consensus_timestamp
-    follow(network, until=until)
-
-    follow(network, files=2, start=until - 1)
-
-    assert loaded() == network.files
 
 
 def test_it_ends_with_the_last_file_of_a_time(network: Network) -> None:
@@ -251,22 +238,6 @@ def test_a_file_of_another_chain_is_never_loaded_whoever_signed_it(network: Netw
     follow(network)
 
     assert loaded() == network.files
-
-
-def test_nodes_that_join_by_a_new_address_book_sign_from_then_on(network: Network) -> None:
-    joined = signing_nodes(8)[4:]
-    network.happen(2)
-    update = FileUpdateTransactionBody(contents=Composer(nodes=joined).address_book())
-    update.fileID.fileNum = 102
-    network.composer.transaction(TransactionBody(fileUpdate=update))
-    network.publish(network.composer.block())
-    network.composer.nodes = joined
-    network.happen(3)
-
-    done = follow(network)
-
-    assert loaded() == network.files
-    assert done.signed_by & {4, 5, 6, 7}
 
 
 def test_why_it_is_stuck_is_reported(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:

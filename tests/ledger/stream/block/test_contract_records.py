@@ -103,8 +103,7 @@ def test_created_contracts_are_listed_by_the_call_that_caused_them_and_by_creati
     create(2002, parent=call)
     create(2003, parent=call)
     own = stream.happen(
-        "ethereumTransaction",
-        outputs=[{"ethereum_call": {"evm_create_transaction_result": evm(2004)}}],
+        "ethereumTransaction", outputs=[{"ethereum_call": {"evm_create_transaction_result": evm(2004)}}]
     )
     create(2004, parent=own)  # as networks tell of it again
     create(2005)

@@ -1,15 +1,16 @@
 """A flipped bit anywhere in a block, or in what proves it, is refused or changes nothing.
 
-`python -m tests.benchmarks.block_faults` does the same thousands of times.
+`MIRROR_TEST_FLIPS=1000` flips so many of each kind.
 """
 
+import os
 import random
 
 import pytest
 
 from tests.ledger.stream.block.faults import Outcome, Subject, subjects
 
-FLIPS = 12
+FLIPS = int(os.environ.get("MIRROR_TEST_FLIPS", "12"))
 # Signatures of a record file do not cover the block around it, and keys have parts that are not used.
 MAY_BE_MOOT = ("wrapped record file of format", "publication of", "published key")
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_formats import read_record_file
 from ledger.stream.record_names import signature_name
-from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.signature.quorum import (
     ConsensusMode,
     NoQuorum,
@@ -19,11 +17,9 @@ from ledger.stream.signature.quorum import (
     Votes,
     required_for_proofs,
 )
-from ledger.stream.signature.signature_file import read_signature_file
 from mirror.demo.streams.record_files import Block
 from mirror.demo.streams.signing import SigningNode
 from tests.composing import Composer
-from tests.ledger.stream.fixtures import ROOT, facts, files, needs_fixtures, node_id
 from tests.ledger.stream.record_formats import signature_v2, signature_v5
 from tests.signing import signing_nodes
 
@@ -189,40 +185,6 @@ def _fields(signed: SignedHashes) -> dict[str, Any]:
 
 
 # RECORDED FILES
-
-
-def book_of(name: str) -> Any:
-    nodes = read_address_book(name, (ROOT / name).read_bytes())
-    return Quorum.from_address_book(nodes, {}, ConsensusMode.STAKE_IN_ADDRESS_BOOK, Fraction(0))
-
-
-@needs_fixtures
-@pytest.mark.parametrize("fact", [fact for fact in facts("records") if fact.values[0]["signature_version"]])
-def test_recorded_files_are_signed_by_the_nodes_they_are_known_to_be_signed_by(fact):
-    votes = Votes(signature_name(fact["name"]), book_of(fact["address_book"][0]))
-    for path in files(fact, signature_name(fact["name"])):
-        votes.add_file(node_id(path), path.read_bytes())
-
-    signed = votes.require()
-
-    assert signed.signers == tuple(fact["signature_nodes"])
-    assert signed.data_name == fact["name"]
-    assert (signed.file_hash, signed.metadata_hash) == (fact["file_hash"], fact["metadata_hash"])
-    for path in files(fact, fact["name"]):
-        signed.check(read_record_file(path.name, path.read_bytes()))
-
-
-@needs_fixtures
-@pytest.mark.parametrize("fact", facts("signatures"))
-def test_recorded_signatures_alone_are_by_their_node(fact):
-    path: Path = ROOT / fact["name"]
-    keys = book_of(fact["address_book"]).keys
-
-    signature = read_signature_file(path.name, path.read_bytes())
-
-    assert (signature.file_hash.hex(), signature.version) == (fact["file_hash"], fact["version"])
-    assert signature.is_signed_by(keys[fact["node"]])
-    assert not signature.is_signed_by(keys[(fact["node"] + 1) % 4])
 
 
 def test_for_a_state_proof_a_third_of_the_nodes_has_to_have_signed():

@@ -8,17 +8,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from contracts.models import ContractResult, ContractTransactionHash
 from ledger.models import Entity
-from tests.build import SECOND, START, Build
+from tests.build import Build
+from tests.mirror.core.admin.conftest import DIGEST
 from tests.mirror.core.admin.rows import row
-from tokens.models import Nft, Token, TokenAccount, TokenAirdrop
+from tokens.models import Token, TokenAccount, TokenAirdrop
 
 pytestmark = pytest.mark.django_db
 
-DIGEST = bytes(range(100, 148))
-ALIAS = b"\x08\x42\x10\x84\x21" * 4
-AT = START + 5 * SECOND + 7
 TRANSACTION = "/admin/ledger/transaction/1700000005.000000007/"
 ENTITY, TOKEN = "/admin/ledger/entity/0.0.1234/", "/admin/tokens/token/0.0.5005/"
 BLOCK = "/admin/ledger/recordfile/1700000006.000000000/"
@@ -65,24 +62,6 @@ def links(pages: Client, text: str, **more: str) -> list[Any]:
         return [answer.headers["Location"]]
     assert answer.status_code == 200
     return [found.link for found in answer.context["results"]]
-
-
-@pytest.fixture
-def things(build: Build) -> None:
-    """One thing of each kind, and one beside it that no text here means."""
-    build.transaction(AT, payer=1005, type=11, transaction_hash=DIGEST, valid_start_ns=AT - SECOND)
-    build.transaction_hash(AT, DIGEST, payer=1005)
-    build.transaction(START)
-    build.block(777, end=START + 6 * SECOND, consensus_start=START + SECOND)
-    build.block(778, end=START + 9 * SECOND)
-    row(Entity, id=1234, type="TOPIC", evm_address=b"\xaa" * 20, alias=ALIAS, public_key="cc" * 33)
-    row(Entity, id=1235, type="FILE", evm_address=None, alias=None, public_key=None)
-    row(Entity, id=1236, type="FILE", evm_address=None, alias=None, public_key="dd" * 32)
-    row(Nft, token_id=5005, serial_number=7)
-    row(Token, token_id=5005, name="Sweet Potato", symbol="PTT")
-    row(Token, token_id=5006, name="5000 Carrots", symbol="CRT")
-    row(ContractResult, consensus_timestamp=AT)
-    row(ContractTransactionHash, consensus_timestamp=AT, hash=b"\x0f" * 32)
 
 
 @pytest.mark.usefixtures("things")

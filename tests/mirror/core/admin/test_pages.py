@@ -13,8 +13,10 @@ from contracts.models import EthereumTransaction, HookHistory
 from ledger.models import CryptoTransfer, Entity, EntityHistory, RecordFile, Transaction, TransactionHash
 from mirror.core.admin import columns
 from mirror.core.admin.addresses import key_text
-from mirror.core.admin.changelist import LAST_PAGE
+from mirror.core.admin.lists import LAST_PAGE
+from mirror.models import LoadedRange
 from tests.build import FEE_COLLECTOR, SECOND, START, Build
+from tests.ledger.api.test_not_loaded import load
 from tests.mirror.core.admin.rows import MODELS, model_name, of_each_kind, row
 from tests.mirror.node.health.test_status import PROBLEM, loader
 from tokens.models import Token, TokenAccount, TokenTransfer
@@ -217,7 +219,7 @@ def test_the_order_can_be_turned_around(build: Build, pages: Client) -> None:
     assert f"{at[0] // SECOND}.000000000" in page and f"{at[-1] // SECOND}.000000000" not in page
 
 
-@pytest.mark.parametrize("page", ["0", "-5", "x", "999999999999999999999", str(LAST_PAGE)])
+@pytest.mark.parametrize("page", ["0", "-5", "x", "9" * 21, "9" * 5_000, str(LAST_PAGE)])
 def test_any_page_number_is_answered(page: str, pages: Client) -> None:
     assert pages.get(f"{address(Transaction)}?p={page}").status_code == 200
 
@@ -268,12 +270,6 @@ def test_the_hash_lookup_finds_its_row_by_the_index_of_its_partition(build: Buil
     assert "substring(hash from 1 for 32)" in statements(queries, TransactionHash)[0]
 
 
-def test_page_number_of_any_length_is_the_last_page_at_most(pages: Client) -> None:
-    listed = pages.get(f"{address(Entity)}?p={'9' * 5_000}")
-
-    assert (listed.status_code, listed.context["cl"].page_num) == (200, LAST_PAGE)
-
-
 def test_rows_of_the_same_time_are_all_listed(build: Build, pages: Client) -> None:
     at = build.transaction(transfers=[], tokens=[(5005, account, 1) for account in range(2000, 2100)])
 
@@ -282,3 +278,17 @@ def test_rows_of_the_same_time_are_all_listed(build: Build, pages: Client) -> No
 
     accounts = set(re.findall(r"/entity/(0\.0\.2\d\d\d)/", listed + more))
     assert len(accounts) == 100
+
+
+def test_the_admin_shows_it_and_its_ranges(pages: Client) -> None:
+    load(1, 2)
+    LoadedRange.objects.update(signed=False)
+
+    front = str(pages.get("/admin/").content, "utf-8")
+    listed = pages.get("/admin/mirror/loadedrange/")
+    opened = pages.get("/admin/mirror/loadedrange/1700000001.000000000/")
+
+    assert "Loaded: blocks 1 to 2; nothing is known" in front
+    assert "/admin/mirror/loadedrange/1700000001.000000000/" in str(listed.content, "utf-8")
+    assert (listed.status_code, opened.status_code) == (200, 200)
+    assert pages.get("/admin/mirror/droppedrows/").status_code == 200

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from mirror.core.db.backfill import IndexBuild, MonthlyPartitioning
+from mirror.core.db.schema.backfill import IndexBuild, MonthlyPartitioning
 from mirror.upgrade.runner import BACKFILLS
 from tests.mirror.core.db.conftest import ALIAS
 from tests.mirror.core.db.describe import describe, djangos_tables

@@ -16,11 +16,11 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.models import Transaction
 from ledger.stream.source.local import find_record_files
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.backfill import IndexBuild
-from mirror.core.db.partitions import indexing, making
+from mirror.core.db.partitions import making, partitioning
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.db.partitions.making import create_partitions_ahead
 from mirror.core.db.partitions.partitioning import partition_table
+from mirror.core.db.schema.backfill import IndexBuild
 from mirror.core.values.timestamp import month_start, parse_iso
 from mirror.demo.publish.history import History
 from mirror.demo.streams.keys import nodes
@@ -303,12 +303,12 @@ def test_an_index_of_a_partitioned_table_is_built_for_each_partition_and_goes_on
     with own_database(partitioned=True):
         before = shape("contract_log")
         query(f"drop index {build.index}")
-        indexing.build(build.statement)
+        partitioning.build_index(build.statement)
         query(f"drop index {build.index}")
         query(f"create index {build.index} on only {build.statement.partition(' ON ')[2]}")
         assert query(valid, build.index) == [(False,)]
 
-        indexing.build(build.statement)
+        partitioning.build_index(build.statement)
 
         assert query(valid, build.index) == [(True,)]
         assert query("select count(*) from pg_inherits where inhparent = %s::regclass", build.index) == [(2,)]

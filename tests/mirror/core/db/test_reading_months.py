@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 
 from ledger.models import Transaction
 from ledger.queries import chain_ids, fee_schedules
-from mirror.core.db.partitions import months, reading
+from mirror.core.db.partitions import months
 from mirror.core.db.partitions.catalogue import partitionable_tables
+from mirror.core.db.reading import by_month
+from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison, compare
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.query import Query
 from network.queries import simple_fees
 from tests.api import Api
 from tests.build import SECOND, START
@@ -105,7 +105,7 @@ def test_a_list_is_read_month_by_month_and_then_of_twice_as_many(
 ) -> None:
     order = sorted(five_months, reverse=descending)
 
-    windows = list(reading.windows(Bounds(), descending=descending))
+    windows = list(by_month.windows(Bounds(), descending=descending))
 
     groups = [order[:1], order[1:2], order[2:4], order[4:]]
     assert windows == [Bounds(min(group).lower, max(month.upper for month in group) - 1) for group in groups]
@@ -113,7 +113,7 @@ def test_a_list_is_read_month_by_month_and_then_of_twice_as_many(
 
 def test_a_list_ends_with_the_month_that_fills_its_page(five_months: list[months.Month]) -> None:
     with CaptureQueriesContext(connection) as statements:
-        rows = reading.by_month(
+        rows = by_month.by_month(
             lambda times: list(
                 Transaction.objects.filter(
                     consensus_timestamp__gte=times.lower, consensus_timestamp__lte=times.upper
@@ -216,9 +216,9 @@ def test_whole_tables_are_read_as_ever() -> None:
         add(START)
 
         assert months.months() == ()
-        assert list(reading.windows(reading.ALL_TIMES, descending=True)) == [reading.ALL_TIMES]
+        assert list(by_month.windows(by_month.ALL_TIMES, descending=True)) == [by_month.ALL_TIMES]
         assert compare("consensus_timestamp", [Comparison("eq", 1)]).conditions == (
             "consensus_timestamp = %s",
         )
-        assert reading.and_months(reading.ALL_TIMES, "c.consensus_timestamp") == ""
+        assert by_month.and_months(by_month.ALL_TIMES, "c.consensus_timestamp") == ""
         assert len(partitionable_tables()) == 12

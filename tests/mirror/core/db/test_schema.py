@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from mirror.core.db.backfill import IndexBuild
+from mirror.core.db.schema.backfill import IndexBuild
 from mirror.upgrade.runner import BACKFILLS
 from tests.mirror.core.db.describe import column_text, describe, index_text
 

@@ -10,7 +10,7 @@ from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.demo.streams.record_files import ComposedTransaction
 from mirror.demo.world.fees import EXCHANGE_RATES
 from mirror.demo.world.world import World
-from network.fees.high_volume import MAX_UTILIZATION
+from network.fees.estimate import MAX_UTILIZATION
 from network.queries import simple_fees
 from tests.api import Api
 from tests.ledger.ingest.load import load

@@ -47,7 +47,6 @@ def test_it_works_without_a_loader(no_loader: None, build: Build) -> None:
             "Database",
             "Disk",
             "Versions",
-            "Compiled",
             "Web server",
         )
     ]
@@ -105,7 +104,6 @@ def test_programs_get_the_same_facts_as_json(no_loader: None, build: Build) -> N
             "errata",
             "retention",
             "versions",
-            "compiled",
             "web_server",
             "grpc_server",
             "loaded",

@@ -6,7 +6,6 @@ import signal
 import time
 import urllib.request
 from contextlib import suppress
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from mirror.core.processes import process_table as running
 from mirror.node.postgres.cluster import DATABASE
 from mirror.node.postgres.installation import PORT
-from tests.linux import linux_only
 from tests.node import BLOCKS, Node, children
 from tests.waiting import wait_until
 
@@ -125,19 +123,6 @@ def test_another_network_than_the_demo_can_not_be_made_live(node):
     ran = node.run("up", "--live", SVC_MIRROR_NETWORK="testnet")
     assert ran.returncode == 1
     assert "--live lets the demo network go on, and this node is for the network testnet" in ran.stderr
-
-
-@linux_only
-def test_node_stays_small(node):
-    node.start("up", "--live", SVC_MIRROR_WEB_WORKERS="2")
-    for _ in range(50):
-        node.blocks()
-    kilobytes = 0
-    for pid in node.processes():
-        rollup = Path("/proc", str(pid), "smaps_rollup").read_text()
-        kilobytes += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
-    assert kilobytes < 500_000, kilobytes
-    assert node.stop(signal.SIGTERM) == 0
 
 
 def test_running_node_excludes_others_and_goes_on_with_its_data_after_it_was_killed(node, tables):

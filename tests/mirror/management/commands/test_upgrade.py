@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
-from mirror.core.db.backfill import TITLES
+from mirror.core.db.schema.backfill import TITLES
 from mirror.node.postgres.cluster import DATABASE, ROLE
 from tests.node import Node
 

@@ -55,19 +55,13 @@ def test_node_whose_settings_are_safe_may_start():
             {"web.trustedProxies": ("10.0.0.0/8", "0.0.0.0/0")},
             "SVC_MIRROR_WEB_TRUSTEDPROXIES trusts all addresses (0.0.0.0/0): list those of your proxies.",
         ),
-        (
-            {"web.secretKey": "swordfish" * 9},
-            None,
-        ),
+        ({"web.secretKey": "swordfish" * 9}, None),
         (
             {"web.secretKey": "swordfish"},
             "SVC_MIRROR_WEB_SECRETKEY is easily guessed: give it 50 random characters, or leave it out, and "
             "the node makes one.",
         ),
-        (
-            {"clock.now": 1.0},
-            "SVC_MIRROR_CLOCK_NOW stops the clock, which is for tests: leave it out.",
-        ),
+        ({"clock.now": 1.0}, "SVC_MIRROR_CLOCK_NOW stops the clock, which is for tests: leave it out."),
     ],
 )
 def test_what_is_not_safe_is_named_with_its_cure(settings_of, changes, problem):

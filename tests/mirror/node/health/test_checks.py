@@ -46,9 +46,7 @@ def test_node_that_follows_nothing_is_ready_at_any_age():
 
 
 @pytest.mark.usefixtures("book")
-def test_stopped_demo_network_is_not_followed(
-    settings_of: Callable[..., None],
-):
+def test_stopped_demo_network_is_not_followed(settings_of: Callable[..., None]):
     _block(86_400)
     loader("stopped")
     assert _reasons() == ()
@@ -67,9 +65,7 @@ def test_demo_network_that_waits_for_the_clock_is_not_ready():
 
 
 @pytest.mark.usefixtures("book", "lock")
-def test_following_node_is_ready_up_to_the_greatest_lag(
-    settings_of: Callable[..., None],
-):
+def test_following_node_is_ready_up_to_the_greatest_lag(settings_of: Callable[..., None]):
     loader("loading")
     assert _reasons() == ("No block is loaded yet.",)
     _block(300)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 
-from mirror import compiled
 from mirror.models import LoaderState
 from mirror.node.health import inventory, status
 from tests.build import START, Build, insert
@@ -38,7 +37,6 @@ def test_empty_node_has_no_address_book() -> None:
     assert lines["Database"][0].startswith("PostgreSQL ")
     assert " free at " in lines["Disk"][0]
     assert lines["Versions"][0].startswith("Ledger Mirror 1.")
-    assert lines["Compiled"] == [compiled.sentence()]
 
 
 def test_rows_are_estimated(build: Build) -> None:

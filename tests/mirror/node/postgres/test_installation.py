@@ -11,9 +11,10 @@ import psycopg
 import pytest
 
 from mirror.core import config
+from mirror.core.config.database import wheel_folder
 from mirror.node.postgres import cluster
 from mirror.node.postgres import installation as places
-from mirror.node.postgres.installation import Account, server_paths, wheel_folder
+from mirror.node.postgres.installation import Account, server_paths
 from mirror.node.postgres.server import Server
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server by another account")

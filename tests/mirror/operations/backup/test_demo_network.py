@@ -14,11 +14,9 @@ from mirror.demo.publish import live_blocks, run
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.streams.keys import nodes
-from mirror.operations.backup import demo, dump
-from mirror.operations.backup import restore as restoring
+from mirror.operations.backup import demo, dump, load
 from mirror.operations.backup.manifest import DEMO, DamagedBackup, Manifest
-from mirror.upgrade import tables
-from tests.ledger.ingest.load import load
+from tests.ledger.ingest.load import load as load_block
 from tests.ledger.ingest.load import settings as changed
 from tests.ledger.ingest.tables import contents
 from tests.partitions import own_database
@@ -86,43 +84,26 @@ def test_backup_whose_demo_leaves_its_folder_is_damaged(settings, tmp_path: Path
 
 
 @pytest.mark.usefixtures("_test_database")
-def test_restore_goes_on_or_is_undone_after_its_demo_failed(
+def test_backup_with_a_demo_network_is_restored_with_it(
     settings, django_db_blocker: pytest_django.DjangoDbBlocker, tmp_path: Path
 ) -> None:
     backup, goes_on = tmp_path / "backup", threading.Event()
-
-    def restore() -> None:
-        restoring.restore(backup, print, goes_on, jobs=1)
-
     settings.DATA_DIR = tmp_path / "here"
     publisher = Publisher(run.folder(), nodes())
     with django_db_blocker.unblock(), changed(network="demo"):
         with own_database(partitioned=False):
             for network, block in History(blocks=3, tps=3, seed=5).play(nodes()):
                 publisher.publish(network, block)
-                load(block)
+                load_block(block)
             original, newest = contents(), publisher.newest()
             dump.backup(backup, print, goes_on, jobs=1)
         settings.DATA_DIR = tmp_path / "there"
         settings.DATA_DIR.mkdir()
         with own_database(partitioned=False):
-            in_the_way = settings.DATA_DIR / f"{run.folder().name}.unfinished"
-            in_the_way.touch()
-            for _ in range(2):
-                with pytest.raises(FileExistsError):
-                    restore()
-            in_the_way.unlink()
-            # As a restore that was killed between its last two steps.
-            demo.unpack(backup)
-            assert tables.is_restoring()
+            (settings.DATA_DIR / f"{run.folder().name}.unfinished").mkdir()
 
-            restoring.undo(print, goes_on)
+            load.restore(backup, print, goes_on, jobs=1)
 
-            assert list(settings.DATA_DIR.iterdir()) == []
-            in_the_way.touch()
-            with pytest.raises(FileExistsError):
-                restore()
-            in_the_way.unlink()
-            restore()
             assert contents() == original
             assert Publisher(run.folder(), nodes()).newest() == newest
+            assert list(settings.DATA_DIR.iterdir()) == [run.folder()]

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
+from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.operations.backup import manifest as manifests
 from mirror.operations.backup.manifest import (
     BACKUP,
-    JOURNAL,
     SNAPSHOT,
     BackupFile,
     BackupTable,
@@ -26,7 +25,7 @@ from mirror.operations.backup.manifest import (
 
 CONTENT = b"the rows of a table"
 DIGEST = "b6bbd25c1c2d2db3efbd8e7e0bd6c1ee8b5b9c0a9b5bd7dd4dd0ca93e5a01b34"
-FILE = BackupFile("entity-00000.zst", "entity", 3, len(CONTENT), DIGEST, "entity", 0, 1, 2)
+FILE = BackupFile("dump/17.dat.gz", "entity", 3, len(CONTENT), DIGEST)
 MANIFEST = Manifest(
     network="testnet",
     release="1.2.3",
@@ -35,7 +34,7 @@ MANIFEST = Manifest(
     block=Block(7, 1_735_765_200_000_000_000, "ab" * 48),
     database_bytes=1_000,
     migrations=[("ledger", "0001_initial")],
-    tables={"entity": BackupTable(["id", "memo"], 3, [(MIN, 5), (5, MAX)])},
+    tables={"entity": BackupTable(["id", "memo"], 3)},
     files=[FILE],
     settings={"network": "testnet"},
 )
@@ -43,6 +42,7 @@ MANIFEST = Manifest(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    (tmp_path / "dump").mkdir()
     (tmp_path / FILE.name).write_bytes(CONTENT)
     MANIFEST.write(tmp_path)
     return tmp_path
@@ -68,27 +68,15 @@ def test_manifest_of_a_snapshot_has_its_times(folder: Path) -> None:
     assert Manifest.read(folder, SNAPSHOT) == snapshot
 
 
-def test_complete_folder_has_no_journal(folder: Path) -> None:
-    (folder / JOURNAL).touch()
-
-    MANIFEST.write(folder)
-
-    assert not (folder / JOURNAL).exists()
-
-
-@pytest.mark.parametrize("journal", [True, False])
-def test_folder_without_a_manifest_is_unfinished_or_no_backup(journal: bool, tmp_path: Path) -> None:
-    if journal:
-        (tmp_path / JOURNAL).touch()
-
-    with pytest.raises(OperatorError, match="is not finished" if journal else "There is no backup in"):
+def test_folder_without_a_manifest_is_no_backup(tmp_path: Path) -> None:
+    with pytest.raises(OperatorError, match="There is no complete backup in"):
         Manifest.read(tmp_path)
 
 
 def test_manifest_that_is_no_file_is_missing(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").symlink_to("/dev/zero")
 
-    with pytest.raises(OperatorError, match="There is no backup in"):
+    with pytest.raises(OperatorError, match="There is no complete backup in"):
         Manifest.read(tmp_path)
 
 
@@ -101,9 +89,16 @@ def test_changed_manifest_is_damage(folder: Path) -> None:
 
 
 def test_manifest_of_a_later_format_names_its_release(folder: Path) -> None:
-    change(folder, format=2, release="9.0.0")
+    change(folder, format=3, release="9.0.0")
 
     with pytest.raises(OperatorError, match=r"made by a newer release \(9\.0\.0\)"):
+        Manifest.read(folder)
+
+
+def test_manifest_of_the_first_format_names_the_release_that_reads_it(folder: Path) -> None:
+    change(folder, format=1)
+
+    with pytest.raises(OperatorError, match=r"load it with release 1\.0\.0, and start this one on the same"):
         Manifest.read(folder)
 
 
@@ -129,6 +124,7 @@ def table_with(**values: object) -> Callable[[Any], Any]:
 
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("a path", {"files": file_with(name="../letter")}),
+    ("a path out of the archive", {"files": file_with(name="dump/../letter")}),
     ("an absolute path", {"files": file_with(name="/etc/passwd")}),
     ("a file of an unknown table", {"files": file_with(table="nowhere")}),
     ("a negative size", {"files": file_with(bytes=-1)}),
@@ -140,8 +136,6 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("SQL as a column", {"tables": table_with(columns=['id") --'])}),
     ("a column twice", {"tables": table_with(columns=["id", "id"])}),
     ("a column that is no text", {"tables": table_with(columns=[1])}),
-    ("a partition that ends before it begins", {"tables": table_with(partitions=[[5, 4]])}),
-    ("a partition as text", {"tables": table_with(partitions=[["1); drop table entity; --", 4]])}),
     ("control characters", {"release": "1\x1b[2J"}),
     ("a network that is no text", {"network": None}),
     ("a database without a size", {"database_bytes": None}),
@@ -188,8 +182,9 @@ def test_settings_are_printed_without_control_characters(folder: Path) -> None:
         (lambda path: path.unlink(), "is missing"),
         (lambda path: path.write_bytes(CONTENT[:-1]), "has 18 bytes, not 19"),
         (lambda path: (path.rename(path.with_name("x")), path.symlink_to("x")), "is a link to another file"),
+        (lambda path: (path.parent.rename(path.parents[1] / "x"), path.parent.symlink_to("x")), "is a link"),
     ],
-    ids=["missing", "cut short", "a link"],
+    ids=["missing", "cut short", "a link", "a link to the archive"],
 )
 def test_file_that_is_not_the_written_one_is_named(damage: Any, message: str, folder: Path) -> None:
     MANIFEST.check_sizes(folder)

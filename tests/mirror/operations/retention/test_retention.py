@@ -9,7 +9,6 @@ import pytest_django
 from django.core.management import call_command
 
 from ledger.models import CryptoTransfer, RecordFile, TopicMessage, Transaction
-from manage import OF_STORED_DATA, needs_database
 from mirror.core.config.errors import OperatorError
 from mirror.core.config.setting import InvalidSetting
 from mirror.core.db.partitions import months
@@ -132,12 +131,6 @@ def test_tables_that_are_not_partitioned_are_refused_with_the_cure() -> None:
 def test_empty_period_is_refused_and_drops_nothing_by_the_settings(options) -> None:
     with pytest.raises(InvalidSetting, match="'' is not a duration of a day or more"):
         call_command("prune", **options)
-
-
-@pytest.mark.parametrize("command", ["prune", "drop"])
-def test_estimate_opens_the_database_of_the_node_but_makes_none(command: str) -> None:
-    assert needs_database([command, "--estimate"])
-    assert command in OF_STORED_DATA
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Snapshots out of a distributed database, and into one."""
 
+import gzip
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import pytest_django
-import zstandard
 
 from mirror.operations.backup.manifest import SNAPSHOT, Manifest
 from tests import cluster
@@ -31,7 +31,7 @@ def rows(folder: Path) -> dict[str, list[bytes]]:
     """Return the rows of each table of a snapshot, in an order of their own."""
     found: dict[str, list[bytes]] = {}
     for file in Manifest.read(folder, SNAPSHOT).files:
-        content = zstandard.ZstdDecompressor().decompressobj().decompress((folder / file.name).read_bytes())
+        content = gzip.decompress((folder / file.name).read_bytes()).removesuffix(b"\\.\n\n\n")
         found.setdefault(file.table, []).extend(content.splitlines())
     return {table: sorted(lines) for table, lines in found.items() if lines}
 

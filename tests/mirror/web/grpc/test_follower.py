@@ -11,8 +11,8 @@ from django.db import connection
 from ledger.queries import topics as queries
 from mirror.core.db import notifications
 from mirror.web.grpc import follower
-from mirror.web.grpc.deliveries import Delivery
 from mirror.web.grpc.follower import Follower
+from mirror.web.grpc.messages import Delivery
 from mirror.web.grpc.reading import ReadingThreads
 from tests.build import SECOND, START
 from tests.grpc_client import TOPIC, Client

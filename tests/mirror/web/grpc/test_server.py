@@ -19,7 +19,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 from mirror.core import config, metrics
 from mirror.core.config.errors import OperatorError
 from mirror.core.values.hapi import messages as hapi
-from mirror.web.grpc import clients, credentials, subscription
+from mirror.web.grpc import clients, subscription
 from mirror.web.grpc import server as grpc_server
 from tests.counts import counted
 from tests.grpc_client import GET_NODES, NETWORK, SUBSCRIBE, TOPIC, TOPICS, Client, Stream, topic_query
@@ -444,8 +444,8 @@ def test_the_server_speaks_tls_by_the_certificate_of_now(
 def test_tls_without_its_files_is_refused(
     settings_of: Callable[..., None], files: tuple[str, str], sentence: str
 ) -> None:
-    settings_of(dict(zip((credentials.CERTIFICATE, credentials.KEY), files, strict=True)))
+    settings_of(dict(zip((grpc_server.CERTIFICATE, grpc_server.KEY), files, strict=True)))
     with pytest.raises(OperatorError) as refused:
-        credentials.configured()
+        grpc_server.tls_credentials()
     assert str(refused.value) == sentence
-    assert config.value(credentials.KEY) == files[1]
+    assert config.value(grpc_server.KEY) == files[1]

@@ -176,7 +176,7 @@ def test_search_is_a_form_of_every_page_that_browsers_may_send(client) -> None:
         answer = client.get(path)
         assert '<form class="search" role="search" action="/docs/search">' in answer.content.decode()
         assert "form-action 'self'" in answer.headers["content-security-policy"]
-    assert "Disallow: /docs/search" in client.get("/robots.txt").content.decode()
+    assert "Disallow: /docs/search" in client.get("/robots.txt").getvalue().decode()
     # It would hide a page of this name.
     assert "search" not in NAMES
 

@@ -1,13 +1,11 @@
 """Calls of translated code: the library's rules, without its set-up and without copies of long input."""
 
 import random
-import sys
 import tracemalloc
 from typing import Any
 
 import pytest
 
-from tests.benchmarks.evm_traps import Trap, traps
 from tests.web3sim.engine.world import BLOCK, CONTRACT, ENGINES, NOBODY, OTHER, SENDER, World, code, long_zero
 from web3sim.engine.interface import AccountRecord, CallRequest, CallResult, Profile, Status
 from web3sim.engine.translation.engine import TranslatedEngine
@@ -63,15 +61,6 @@ def test_precompiled_contracts_read_long_input(number):
     _same(_world(filled + call))
 
 
-def test_memory_grows_after_a_call_with_long_input():
-    """What has read the caller's memory holds it no longer, however it ended."""
-    for callee in (code(7, "CALLDATALOAD", "POP"), code(0, 0, "REVERT"), b"\xfe", code("POP"), b""):
-        call = code(0, 0, 4_000, 0, 0, OTHER, 50_000, "CALL", "POP") * 3
-        result = _same(_world(call + code(1, 9_000, "MSTORE", 32, 9_000, "RETURN"), callee))
-
-        assert result.output == (1).to_bytes(32)
-
-
 def test_long_input_is_not_copied():
     caller = code(0, MEGABYTE - 1, "MSTORE8", 0, 0, MEGABYTE, 0, 0, OTHER, 500_000, "CALL")
     callee = code(0, "CALLDATALOAD", "CALLDATASIZE", "SSTORE", "STOP")
@@ -107,37 +96,4 @@ def test_each_kind_of_call_is_the_librarys_with_any_gas(kind, static, to):
             _same(_world(caller, callee), gas=gas + choose.randrange(60), static=static)
 
 
-def test_calls_end_at_the_same_depth():
-    """The gas for a thousand frames, each of which hands on all but a 64th."""
-    deeper = code(0, 0, 0, 0, 0, CONTRACT, "GAS", "CALL", "POP", "STOP")
-
-    _same(_world(deeper), gas=15_000_000)
-
-
 # WHAT IT TAKES
-
-
-def _functions_called(trap: Trap) -> float:
-    """How many functions a round calls, Python's and others."""
-    counted = 0
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal counted
-        counted += event in ("call", "c_call")
-
-    request = CallRequest(SENDER, CONTRACT, b"", trap.gas, profile=Profile.ETHEREUM)
-    engine, world = TranslatedEngine(), World({SENDER: AccountRecord(), **trap.accounts})
-    for _ in range(2):
-        engine.execute(request, BLOCK, world)
-    sys.setprofile(count)
-    try:
-        engine.execute(request, BLOCK, world)
-    finally:
-        sys.setprofile(None)
-    return counted / 5_000
-
-
-def test_a_small_call_is_a_few_functions():
-    """It was 284 of Python alone, and 55 microseconds."""
-    for name in ("small calls", "small static calls", "small delegate calls"):
-        assert _functions_called(next(trap for trap in traps() if trap.name == name)) < 100

@@ -15,9 +15,7 @@ from web3sim.engine.translation.engine import TranslatedEngine
 from web3sim.engine.translation.instructions import Instructions
 from web3sim.engine.translation.programs import (
     BLOCKS_PER_CHARACTER,
-    CREATIONS,
     PROGRAMS,
-    Creations,
     Program,
     Programs,
 )
@@ -44,54 +42,6 @@ def _trap(name: str) -> Trap:
 def _program(engine: TranslatedEngine, raw: bytes) -> Program:
     kept: Programs = engine.computations[Profile.ETHEREUM].programs
     return kept.entries[raw]
-
-
-def test_a_loop_is_translated_after_some_rounds_and_the_rest_is_not():
-    engine = TranslatedEngine(arrivals=8)
-
-    _run(engine, _counting(200))
-
-    assert set(_program(engine, _counting(200))) == {2}
-
-
-@pytest.mark.parametrize(("rounds", "translated"), [(8, False), (9, False), (10, True)])
-def test_as_many_arrivals_are_interpreted_as_the_engine_says(rounds, translated):
-    engine = TranslatedEngine(arrivals=8)
-
-    _run(engine, _counting(rounds))
-
-    # The first round is entered from above, the others by the jump.
-    assert bool(_program(engine, _counting(rounds))) is translated
-
-
-def test_init_code_is_cached_apart_from_contracts():
-    engine = TranslatedEngine()
-    for rounds in range(100, 100 + 2 * CREATIONS):
-        assert _run(engine, b"", _counting(rounds), to=None).status is Status.SUCCESS
-
-    computation = engine.computations[Profile.ETHEREUM]
-    assert not computation.programs.entries
-    assert len(computation.creations.entries) == CREATIONS
-
-
-def test_similar_init_code_has_its_own_program():
-    programs = Creations(INSTRUCTIONS)
-    ends = bytes(100)
-    first = programs.get(ends + b"\1" + ends)
-
-    assert programs.get(ends + b"\1" + ends) is first
-    second = programs.get(ends + b"\2" + ends)
-    assert second.raw == ends + b"\2" + ends
-    assert programs.weight == second.weight
-
-
-def test_a_loop_of_600_instructions_makes_few_traces():
-    trap = _trap("a loop of 600")
-    engine = TranslatedEngine()
-
-    _run(engine, trap.code, gas=trap.gas)
-
-    assert len(_program(engine, trap.code)) <= 6
 
 
 @pytest.mark.parametrize(

@@ -345,10 +345,7 @@ def test_recently_used_slots_are_limited(build, settings_of):
 
 def test_slots_are_read_alone_if_the_setting_says_so(build, settings_of):
     settings_of(
-        {
-            "web3.cache.enableBatchContractSlotCaching": False,
-            "web3.cache.contractState.expireAfterWrite": 0.0,
-        }
+        {"web3.cache.enableBatchContractSlotCaching": False, "web3.cache.contractState.expireAfterWrite": 0.0}
     )
     cache.reset()
     contract(build, 2002)

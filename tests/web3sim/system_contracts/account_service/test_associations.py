@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.web3sim.rows import contract
-from tests.web3sim.state.states import current, long_zero
+from tests.web3sim.state.states import long_zero
 from tests.web3sim.system_contracts.account_service.accounts import (
     ADDRESS,
     CODES,
@@ -16,13 +15,12 @@ from tests.web3sim.system_contracts.account_service.accounts import (
     step,
 )
 from tests.web3sim.system_contracts.calls import SERVICE as TOKEN_SERVICE
-from tests.web3sim.system_contracts.calls import run, words
-from tests.web3sim.system_contracts.scripts import Step, outcomes, script
+from tests.web3sim.system_contracts.calls import words
 from tests.web3sim.system_contracts.token_service.ledger import FOREIGN, PEOPLE
 from web3sim.engine.interface import Halt, Status
 
 SET = "setUnlimitedAutomaticAssociations(bool)"
-TRANSFER, IS_ASSOCIATED = "transferToken(address,address,address,int64)", "isAssociated()"
+TRANSFER = "transferToken(address,address,address,int64)"
 
 
 @pytest.fixture
@@ -58,13 +56,6 @@ def test_an_account_may_take_none_any_more(ledger):
     found = scripted(ledger, set_unlimited(True), set_unlimited(False), send(1))
     codes = [words(22), words(22), words(CODES["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"])]
     assert [outcome.output for outcome in found] == codes
-
-
-def test_a_revert_takes_it_back(ledger):
-    contract(ledger, 5006, script(set_unlimited(True), reverts=True))
-    contract(ledger, 5007, script(Step(long_zero(5006), b""), send(1)))
-    _, sent = outcomes(run(current(), long_zero(5007), b"", gas=12_000_000))
-    assert sent == (True, words(CODES["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]))
 
 
 def test_who_has_been_associated_automatically_can_not_take_none(ledger):

@@ -4,7 +4,6 @@ import pytest
 
 from mirror.core.values.keys import EMPTY_LIST
 from tests.build import START
-from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.account_service.accounts import (
     ADDRESS,
@@ -21,7 +20,6 @@ from tests.web3sim.system_contracts.account_service.accounts import (
     step,
 )
 from tests.web3sim.system_contracts.calls import BLOCK, CALLER, data_of, run, words
-from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from tests.web3sim.system_contracts.token_service.ledger import FOREIGN, OTHER_CONTRACT, PEOPLE
 from web3sim.engine import registry
 from web3sim.engine.interface import CallRequest, Halt, Status
@@ -75,20 +73,9 @@ def test_later_steps_of_a_call_see_an_approval(ledger):
 
 def test_a_contract_approves_of_its_own_hbar(ledger):
     found = scripted(
-        ledger,
-        step(APPROVE, long_zero(5005), SPENDER, 5),
-        step(ALLOWANCE, long_zero(5005), SPENDER),
+        ledger, step(APPROVE, long_zero(5005), SPENDER, 5), step(ALLOWANCE, long_zero(5005), SPENDER)
     )
     assert found == [(True, words(22)), (True, words(22, 5))]
-
-
-def test_a_revert_takes_an_approval_back(ledger):
-    contract(ledger, 5006, script(step(APPROVE, ADDRESS, SPENDER, 5), reverts=True))
-    contract(
-        ledger, 5007, script(Step(long_zero(5006), b"", gas=3_000_000), step(ALLOWANCE, ADDRESS, SPENDER))
-    )
-    reverted, left = outcomes(run(current(), long_zero(5007), b"", gas=12_000_000))
-    assert (reverted.succeeded, left) == (False, (True, words(22, 9)))
 
 
 REFUSED = [
@@ -150,12 +137,6 @@ def test_an_owner_allows_up_to_a_hundred_spenders(ledger):
 def test_an_amount_that_no_transaction_can_name_halts(ledger):
     for amount in (2**63, -(2**63) - 1, 2**255 - 1):
         assert ask(APPROVE, ADDRESS, SPENDER, amount).halt is Halt.PRECOMPILE
-
-
-def test_an_approval_in_a_static_frame_halts(ledger):
-    assert ask(APPROVE, ADDRESS, SPENDER, 1, static=True).halt is Halt.PRECOMPILE
-    result = ask(OWN_APPROVE, SPENDER, 1, to=ADDRESS, static=True)
-    assert (result.status, result.output) == (Status.REVERT, b"")
 
 
 def test_an_approval_has_its_price_whatever_comes_of_it(ledger):

@@ -30,11 +30,7 @@ REMOVED = Key(keyList={}).SerializeToString()
 
 #: The codes that a function answers although it reverts with all others.
 _ANSWERED = {
-    "setApprovalForAll(address,address,bool)": (
-        "SUCCESS",
-        "INVALID_ALLOWANCE_SPENDER_ID",
-        "INVALID_TOKEN_ID",
-    )
+    "setApprovalForAll(address,address,bool)": ("SUCCESS", "INVALID_ALLOWANCE_SPENDER_ID", "INVALID_TOKEN_ID")
 }
 _KEYS = ("kyc_key", "freeze_key", "wipe_key", "supply_key", "pause_key", "fee_schedule_key", "metadata_key")
 

@@ -148,10 +148,7 @@ def test_the_sender_pays_custom_fees_also_for_what_waits(ledger):
         ([units(0, (ALICE, -1), (BOB, 2))], "INVALID_TOKEN_ID"),
         ([units(TOKEN, (ALICE, -51), (CAROL, 51))], "INSUFFICIENT_TOKEN_BALANCE"),
         ([units(TOKEN, (CAROL, -1), (BOB, 1))], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
-        (
-            [units(UNIQUE, (ALICE, -1), (BOB, 1))],
-            "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON",
-        ),
+        ([units(UNIQUE, (ALICE, -1), (BOB, 1))], "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"),
         ([serials(UNIQUE, (ALICE, CAROL, 9))], "INVALID_NFT_ID"),
         ([serials(UNIQUE, (ALICE, CAROL, 3))], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
         ([serials(UNIQUE, (ALICE, CAROL, -1))], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
@@ -408,10 +405,3 @@ def test_a_revert_takes_back_an_airdrop_and_what_was_claimed(ledger):
     result = run(current(), long_zero(6002), b"", gas=15_000_000)
     missing = CODES["INVALID_PENDING_AIRDROP_ID"]
     assert outcomes(result.output) == [(False, 1), (True, missing), (True, 22), (True, 22)]
-
-
-@pytest.mark.parametrize("signature", [AIRDROP, CLAIM, CANCEL])
-def test_in_a_static_frame_nothing_happens(ledger, signature):
-    step = Step(SERVICE, encoded_call(signature, []), "STATICCALL")
-    contract(ledger, 6001, calling_contract(step))
-    assert outcomes(run(current(), long_zero(6001), b"", gas=15_000_000).output) == [(False, 0)]

@@ -12,7 +12,6 @@ from tests.web3sim.system_contracts.calls import CALLER, SERVICE, data_of, run, 
 from tests.web3sim.system_contracts.scripts import Step, outcomes, script
 from tests.web3sim.system_contracts.token_service.ledger import (
     HOLDER,
-    INNER,
     OTHER_CONTRACT,
     PLAIN,
     SCRIPT,
@@ -286,27 +285,6 @@ def test_approvals_are_logged_by_the_token(ledger):
     assert logged(SERVICE, FOR_ALL, long_zero(UNIQUE), stranger, 1) == for_all
     assert logged(long_zero(UNIQUE), ERC_FOR_ALL, stranger, 1) == for_all
     assert logged(SERVICE, FOR_ALL, long_zero(TOKEN), stranger, 1) == ()
-
-
-def test_a_frame_that_reverts_takes_back_its_approvals(ledger):
-    for number in (TOKEN, UNIQUE):
-        ledger.holding(number, account=INNER, balance=1)
-    ledger.nft(UNIQUE, 6, account=INNER, spender=STRANGER)
-    approving = (
-        ask(TOKEN, ERC_APPROVE, long_zero(STRANGER), 5),
-        ask(UNIQUE, ERC_APPROVE, long_zero(HOLDER), 6),
-        ask(UNIQUE, ERC_FOR_ALL, long_zero(STRANGER), 1),
-    )
-    inner = contract(ledger, INNER, script(*approving, reverts=True))
-    other = contract(ledger, INNER + 1, script(Step(long_zero(inner), b"")))
-    looking = (
-        ask(TOKEN, ALLOWANCE, long_zero(INNER), long_zero(STRANGER)),
-        spender_of(6),
-        ask(UNIQUE, IS_FOR_ALL, long_zero(INNER), long_zero(STRANGER)),
-    )
-    found = scripted(ledger, *looking, Step(long_zero(other), b""), *looking)
-    assert codes(found[:3]) == codes(found[4:]) == [0, STRANGER, 0]
-    assert run(current(), long_zero(other), b"").logs == ()
 
 
 @pytest.mark.parametrize(

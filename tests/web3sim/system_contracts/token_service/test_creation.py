@@ -143,10 +143,7 @@ def test_custom_fees_cost_twice_as_much(ledger):
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
-    [
-        ({"symbol": ""}, "MISSING_TOKEN_SYMBOL"),
-        ({"treasury": long_zero(999_999)}, "INVALID_ACCOUNT_ID"),
-    ],
+    [({"symbol": ""}, "MISSING_TOKEN_SYMBOL"), ({"treasury": long_zero(999_999)}, "INVALID_ACCOUNT_ID")],
 )
 def test_what_the_contract_checks_itself_reverts_with_a_text(ledger, changes, expected):
     result = creates(FUNGIBLE, struct(**changes), 1, 0)
@@ -249,11 +246,7 @@ ROYALTY = (1, 10, 7, NOBODY, True, long_zero(COLLECTOR))
             [],
             "TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR",
         ),
-        (
-            [(5, long_zero(2999), False, False, long_zero(COLLECTOR))],
-            [],
-            "INVALID_TOKEN_ID_IN_CUSTOM_FEES",
-        ),
+        ([(5, long_zero(2999), False, False, long_zero(COLLECTOR))], [], "INVALID_TOKEN_ID_IN_CUSTOM_FEES"),
         ([], [(1, 0, 1, 0, False, long_zero(COLLECTOR))], "FRACTION_DIVIDES_BY_ZERO"),
         ([], [(1, 10, 5, 4, False, long_zero(COLLECTOR))], "FRACTIONAL_FEE_MAX_AMOUNT_LESS_THAN_MIN_AMOUNT"),
         ([], [(0, 10, 5, 0, False, long_zero(COLLECTOR))], "CUSTOM_FEE_MUST_BE_POSITIVE"),

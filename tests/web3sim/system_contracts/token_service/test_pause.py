@@ -2,14 +2,11 @@
 
 import pytest
 
-from tests.web3sim.rows import contract
 from tests.web3sim.state.states import current, long_zero
 from tests.web3sim.system_contracts.calls import SERVICE, data_of, run
-from tests.web3sim.system_contracts.scripts import Step, script
 from tests.web3sim.system_contracts.token_service.ledger import (
     FOREIGN,
     HOLDER,
-    INNER,
     PEOPLE,
     PLAIN,
     REMOVED,
@@ -63,22 +60,6 @@ def test_a_deleted_token_only_answers_views(ledger):
         ask(TOKEN, "name()"),
     )
     assert codes(found) == [SUCCESS, 179, 179, 179, 32]
-
-
-def test_a_frame_that_reverts_takes_back_pausing_and_deleting(ledger):
-    inner = contract(
-        ledger, INNER, script(step(PAUSE, long_zero(TOKEN)), step(DELETE, long_zero(TOKEN)), reverts=True)
-    )
-    deleting = contract(ledger, INNER + 1, script(step(DELETE, long_zero(TOKEN)), reverts=True))
-    found = scripted(
-        ledger,
-        Step(long_zero(inner), b""),
-        Step(long_zero(deleting), b""),
-        step(ASSOCIATE, long_zero(STRANGER), long_zero(TOKEN)),
-        ask(TOKEN, "totalSupply()"),
-    )
-    assert [outcome.succeeded for outcome in found] == [False, False, True, True]
-    assert codes(found[2:]) == [SUCCESS, 100]
 
 
 @pytest.mark.parametrize(

@@ -273,27 +273,11 @@ def test_later_steps_of_a_call_see_what_a_contract_has_moved(ledger):
     assert run(current(), long_zero(TOKEN), balance_of(BOB).data).output == words(0)
 
 
-def test_a_revert_takes_back_what_was_moved(ledger):
-    run_contract(ledger, paying(4), balance_of(BOB), then="REVERT")
-    ledger.holding(TOKEN, account=6001, balance=10)
-    run_contract(ledger, Step(long_zero(6001), b""), balance_of(6001), balance_of(BOB), number=6002)
-    result = run(current(), long_zero(6002), b"", gas=10_000_000)
-    assert outcomes(result.output) == [(False, 1), (True, 10), (True, 0)]
-    assert result.logs == ()
-
-
 def test_without_the_gas_for_it_nothing_is_moved(ledger):
     run_contract(ledger, paying(4, gas=15_283), balance_of(BOB), paying(4, gas=15_284), balance_of(BOB))
     ledger.holding(TOKEN, account=6001, balance=10)
     result = run(current(), long_zero(6001), b"", gas=10_000_000)
     assert outcomes(result.output) == [(False, 0), (True, 0), (True, 22), (True, 4)]
-
-
-def test_in_a_static_frame_nothing_is_moved(ledger):
-    run_contract(ledger, paying(4, "STATICCALL"), balance_of(BOB))
-    ledger.holding(TOKEN, account=6001, balance=10)
-    result = run(current(), long_zero(6001), b"", gas=10_000_000)
-    assert outcomes(result.output) == [(False, 0), (True, 0)]
 
 
 def test_a_contract_can_not_have_the_service_run_as_itself(ledger):

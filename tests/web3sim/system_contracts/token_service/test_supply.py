@@ -7,15 +7,13 @@ from eth_abi.abi import encode
 
 from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import START
-from tests.web3sim.rows import contract
 from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import SERVICE, data_of, run, words
-from tests.web3sim.system_contracts.scripts import Step, script
+from tests.web3sim.system_contracts.scripts import Step
 from tests.web3sim.system_contracts.token_service.ledger import (
     CODES,
     FOREIGN,
     HOLDER,
-    INNER,
     PLAIN,
     STRANGER,
     SUCCESS,
@@ -321,29 +319,6 @@ def test_wiping_serials_is_refused_in_the_networks_order(ledger, number, account
 
 
 # WHAT IS COMMON TO ALL
-
-
-def test_a_frame_that_reverts_takes_back_what_it_minted_burned_and_wiped(ledger):
-    changing = (
-        service(MINT, long_zero(TOKEN), 30, []),
-        service(MINT, long_zero(UNIQUE), 0, [b"one"]),
-        service(BURN, long_zero(UNIQUE), 0, [1]),
-        service(WIPE, long_zero(TOKEN), long_zero(HOLDER), 60),
-    )
-    inner = contract(ledger, INNER, script(*changing, reverts=True))
-    found = scripted(
-        ledger,
-        service(MINT, long_zero(TOKEN), 1, []),
-        Step(long_zero(inner), b""),
-        ask(TOKEN, SUPPLY),
-        ask(TOKEN, BALANCE_OF, long_zero(TREASURY)),
-        ask(TOKEN, BALANCE_OF, long_zero(HOLDER)),
-        ask(UNIQUE, OWNER_OF, 1),
-        service(MINT, long_zero(UNIQUE), 0, [b"one"]),
-    )
-    assert not found[1].succeeded
-    assert codes([found[0], *found[2:]]) == [SUCCESS, 101, 41, 60, TREASURY, SUCCESS]
-    assert found[6].output == words(SUCCESS, 5, 96, 1, 6)
 
 
 def test_deleted_token_has_its_last_supply(ledger):

@@ -6,10 +6,7 @@ from mirror.core.values.hapi.result_codes import NAMES
 from tests.build import START
 from tests.web3sim.state.states import at, current, long_zero
 from tests.web3sim.system_contracts.calls import words
-from tests.web3sim.system_contracts.simulation import (
-    Simulation,
-    logged,
-)
+from tests.web3sim.system_contracts.simulation import Simulation, logged
 from tests.web3sim.system_contracts.token_service.moving import (
     ALICE,
     BOB,
@@ -202,10 +199,7 @@ def test_the_accounts_of_rewards_neither_give_nor_get_tokens(ledger):
         ([serials(UNIQUE, (ALICE, ALICE, 1))], "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS"),
         ([serials(UNIQUE, (ALICE, BOB, 0))], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
         ([serials(UNIQUE, (ALICE, BOB, 1), (ALICE, CAROL, 1))], "INVALID_ACCOUNT_AMOUNTS"),
-        (
-            [units(TOKEN, (ALICE, -1), (BOB, 1)), serials(TOKEN, (ALICE, BOB, 1))],
-            "INVALID_ACCOUNT_AMOUNTS",
-        ),
+        ([units(TOKEN, (ALICE, -1), (BOB, 1)), serials(TOKEN, (ALICE, BOB, 1))], "INVALID_ACCOUNT_AMOUNTS"),
         ([units(0, (ALICE, -1), (BOB, 2))], "INVALID_TOKEN_ID"),
         ([serials(0, (ALICE, BOB, 0))], "INVALID_TOKEN_ID"),
         ([units(TOKEN, (KEYLESS, -1), (BOB, 1))], "INVALID_ACCOUNT_ID"),
@@ -218,10 +212,7 @@ def test_the_accounts_of_rewards_neither_give_nor_get_tokens(ledger):
         ([serials(UNIQUE, (2999, BOB, 1))], "INVALID_ACCOUNT_ID"),
         ([units(TOKEN, (ALICE, -11), (BOB, 11))], "INSUFFICIENT_TOKEN_BALANCE"),
         ([units(TOKEN, (CAROL, -1), (BOB, 1))], "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
-        (
-            [units(UNIQUE, (ALICE, -1), (BOB, 1))],
-            "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON",
-        ),
+        ([units(UNIQUE, (ALICE, -1), (BOB, 1))], "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"),
         ([serials(TOKEN, (ALICE, BOB, 1))], "INVALID_NFT_ID"),
         ([serials(UNIQUE, (ALICE, BOB, 9))], "INVALID_NFT_ID"),
         ([serials(UNIQUE, (ALICE, BOB, 2))], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
@@ -232,10 +223,7 @@ def test_the_accounts_of_rewards_neither_give_nor_get_tokens(ledger):
             [units(TOKEN, *((ALICE, -10), *((account, 1) for account in range(4001, 4011))))],
             "TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED",
         ),
-        (
-            [serials(UNIQUE, *((ALICE, BOB, serial) for serial in range(1, 12)))],
-            "BATCH_SIZE_LIMIT_EXCEEDED",
-        ),
+        ([serials(UNIQUE, *((ALICE, BOB, serial) for serial in range(1, 12)))], "BATCH_SIZE_LIMIT_EXCEEDED"),
     ],
 )
 def test_transfers_of_tokens_are_refused(ledger, lists, code):

@@ -251,12 +251,7 @@ def test_custom_fees_are_replaced(calls):
         (FEES, IMMUTABLE, [], "TOKEN_HAS_NO_FEE_SCHEDULE_KEY"),
         (FEES, TOKEN, [], "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES"),
         (FEES, TOKEN, [(0, NOBODY, True, False, long_zero(OTHER))], "CUSTOM_FEE_MUST_BE_POSITIVE"),
-        (
-            FEES,
-            TOKEN,
-            [(1, NOBODY, False, True, long_zero(OTHER))],
-            "TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR",
-        ),
+        (FEES, TOKEN, [(1, NOBODY, False, True, long_zero(OTHER))], "TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR"),
     ],
     ids=str,
 )

@@ -350,10 +350,7 @@ REVERTED = [
         for signature, values in ((GET_APPROVED, (1,)), (FOR_ALL, (OWNER_ADDRESS, long_zero(SPENDER))))
         for address in (UNKNOWN, long_zero(DELETED), OWNER_ADDRESS)
     ),
-    (
-        *(ALLOWANCE, (TOKEN_ADDRESS, UNKNOWN, OWNER_ADDRESS)),
-        *("INVALID_ALLOWANCE_OWNER_ID", None),
-    ),
+    (*(ALLOWANCE, (TOKEN_ADDRESS, UNKNOWN, OWNER_ADDRESS)), *("INVALID_ALLOWANCE_OWNER_ID", None)),
     *(
         (GET_APPROVED, (UNIQUE_ADDRESS, serial), "INVALID_TOKEN_NFT_SERIAL_NUMBER", None)
         for serial in (0, 3, 9, 1 << 200)

@@ -45,12 +45,7 @@ class Nodes:
 
     def meter(self, backlog: int = 5) -> LatencyMeter:
         measuring = Measuring(interval=PATIENCE_SECONDS, timeout=PATIENCE_SECONDS, backlog=backlog)
-        return LatencyMeter(
-            self.scheduler,
-            self.clients.__getitem__,
-            lambda: self.followed,
-            measuring,
-        )
+        return LatencyMeter(self.scheduler, self.clients.__getitem__, lambda: self.followed, measuring)
 
     def send(self, *seconds_ago: int) -> None:
         """Let each node have the next block, which has ended so long ago."""

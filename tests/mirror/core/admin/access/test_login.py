@@ -142,19 +142,17 @@ def test_refused_attempts_do_not_make_the_wait_longer(settings: Any):
     wait_until(lambda: sign_in("secret").status_code == 302)
 
 
-def test_each_failure_is_logged_with_name_and_address(caplog: pytest.LogCaptureFixture):
-    caplog.set_level(logging.WARNING, "mirror.core.admin")
+def test_each_attempt_is_logged_with_name_and_address(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "mirror.admin")
+    sign_in("secret", address=ELSEWHERE)
     statuses(6, name="a\nb")
 
     failure = {"event": "login_failed", "name": "a\nb", "client": "127.0.0.1"}
-    assert events(caplog) == [*[failure | {"refused_s": 0}] * 4, failure | {"refused_s": 60}]
-
-
-def test_each_success_is_logged_with_name_and_address(caplog: pytest.LogCaptureFixture):
-    caplog.set_level(logging.INFO, "mirror.admin")
-    sign_in("secret", address=ELSEWHERE)
-
-    assert events(caplog) == [{"event": "login_succeeded", "name": "ada", "client": ELSEWHERE}]
+    assert events(caplog) == [
+        {"event": "login_succeeded", "name": "ada", "client": ELSEWHERE},
+        *[failure | {"refused_s": 0}] * 4,
+        failure | {"refused_s": 60},
+    ]
 
 
 def test_a_name_that_no_account_can_have_fails_like_any_other():
@@ -162,47 +160,26 @@ def test_a_name_that_no_account_can_have_fails_like_any_other():
     assert sign_in("wrong", name="").status_code == 200
 
 
-def test_while_a_password_of_a_kind_of_clients_is_hashed_others_of_it_are_told_to_come_again():
+def test_while_a_password_is_hashed_clients_of_the_same_kind_are_refused_without_a_failure():
+    browser, form = Client(), {"username": "ada", "password": "secret"}
+    browser.post("/admin/login/", form)
+    statuses(1, address=ELSEWHERE)
+
     with _exclusive("new") as alone:
         assert alone
         refused = sign_in("secret")
-
-    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    assert sign_in("secret").status_code == 302
-
-
-def test_refusals_for_that_are_no_failures():
-    with _exclusive("new"):
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert statuses(6) == [429] * 6
-
     assert sign_in("secret").status_code == 302
-
-
-def test_clients_that_have_failed_hold_up_only_each_other():
-    statuses(1, address=ELSEWHERE)
     with _exclusive("failed"):
         assert sign_in("secret", address=ELSEWHERE).status_code == 429
         assert sign_in("secret").status_code == 302
-
-
-def test_strangers_do_not_hold_up_a_known_browser():
-    browser = Client()
-    form = {"username": "ada", "password": "secret"}
-    browser.post("/admin/login/", form)
     with _exclusive("new"), _exclusive("failed"):
         assert browser.post("/admin/login/", form).status_code == 302
-
-
-def test_refused_clients_do_not_wait_for_others():
     statuses(5)
     with _exclusive("failed"), _exclusive("new"), _exclusive("known"):
+        # Refused clients, and forms of people who are signed in, wait for nobody.
         assert sign_in("secret").headers["retry-after"] == "60"
-
-
-def test_forms_of_people_who_are_signed_in_wait_for_nobody_who_signs_in():
-    browser = Client()
-    browser.force_login(get_user_model().objects.get(username="ada"))
-    with _exclusive("failed"), _exclusive("new"), _exclusive("known"):
         assert browser.post("/admin/auth/user/add/", {}).status_code == 200
         assert browser.post("/admin/logout/").status_code == 200
 

@@ -6,8 +6,7 @@ import pytest
 from django.apps import apps
 
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import cluster, distributing
-from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
+from mirror.core.db.distribution import BY_ENTITY, BY_HASH, COPIED, cluster
 from tests import cluster as test_cluster
 from tests.cluster import needs_cluster
 
@@ -27,7 +26,7 @@ def test_the_nodes_own_database_can_not_be_distributed(settings_of: Callable[...
     settings_of({"db.distributed": True, "db.url": None})
 
     with pytest.raises(OperatorError, match="own PostgreSQL has no Citus"):
-        distributing.check_setting()
+        cluster.check_setting()
 
 
 @alone
@@ -35,13 +34,13 @@ def test_a_database_without_citus_is_refused(settings_of: Callable[..., None], d
     settings_of({"db.distributed": True, "db.url": "dbname=other"})
 
     with pytest.raises(OperatorError, match="has no Citus: `create extension citus`"):
-        distributing.check_distributed()
+        cluster.check_distributed()
 
 
 @alone
 def test_a_single_database_has_no_distributed_table(db: None) -> None:
-    distributing.check_distributed()
-    distributing.distribute_if_configured()
+    cluster.check_distributed()
+    cluster.distribute_if_configured()
 
     assert cluster.distributed_tables() == set()
 
@@ -51,12 +50,12 @@ def test_a_distributed_database_needs_the_setting(settings_of: Callable[..., Non
     settings_of({"db.distributed": False})
 
     with pytest.raises(OperatorError, match="SVC_MIRROR_DB_DISTRIBUTED has to be true"):
-        distributing.check_setting()
+        cluster.check_setting()
 
 
 @needs_cluster
 def test_every_table_that_is_to_be_distributed_is(db: None) -> None:
-    distributing.check_distributed()
+    cluster.check_distributed()
 
     assert cluster.distributed_tables() >= {*BY_ENTITY, *BY_HASH, *COPIED}
-    assert distributing.undistributed_tables() == []
+    assert cluster.undistributed_tables() == []

@@ -7,9 +7,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from ledger.models import Entity
-from mirror.core.admin import estimates
+from mirror.core.admin import lists
 from mirror.core.config.errors import OperatorError
-from mirror.core.db.distribution import cluster, shards
+from mirror.core.db.distribution import cluster
 from mirror.node.health import inventory
 from tests.build import Build
 from tests.cluster import needs_cluster
@@ -22,16 +22,11 @@ def test_rows_and_bytes_of_all_workers_are_told(transactional_db: None) -> None:
         build.entity(number)
     with connection.cursor() as cursor:
         cursor.execute("analyze entity")
-        whole = shards.query()
+        whole = cluster.shards()
 
     assert whole.workers >= 1
     assert whole.silent == ()
-    assert (
-        whole.rows["entity"]
-        == inventory.estimates(["entity"])["entity"]
-        == estimates.table_rows(Entity)
-        == 30
-    )
+    assert whole.rows["entity"] == inventory.estimates(["entity"])["entity"] == lists.table_rows(Entity) == 30
     part = whole.part("entity")
     assert part is not None
     assert part.filled

@@ -10,8 +10,8 @@ from django.db import connections
 from psycopg.conninfo import conninfo_to_dict
 
 from mirror.core.config.database import parse_url
+from mirror.core.db.distribution import BY_ENTITY, BY_HASH, COPIED
 from mirror.core.db.distribution.cluster import slow_workers
-from mirror.core.db.distribution.columns import BY_ENTITY, BY_HASH, COPIED
 from mirror.core.db.reading import bounded_query
 from tests import cluster
 from tests.node import manage

@@ -2,8 +2,8 @@ import psycopg
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import Comparison, Where, compare, fetch, fetch_one
-from mirror.core.db.sql.bounds import Bounds
 
 BEYOND = 1 << 63
 

@@ -1,7 +1,6 @@
 import pytest
 
-from mirror.core.db.sql.bounds import Bounds
-from mirror.core.db.sql.pair_bounds import NO_PAIRS, PairBounds
+from mirror.core.db.reading.query import NO_PAIRS, Bounds, PairBounds
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.paging.pairs import classic_pair, spring_pair
 from mirror.core.rest.parameters import classic, spring

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, Where
-from mirror.core.db.sql.query import Query
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, ParameterSet

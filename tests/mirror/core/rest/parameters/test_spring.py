@@ -1,7 +1,7 @@
 import pytest
 
+from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
-from mirror.core.db.sql.bounds import Bounds
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.parameters import spring
 from tests.mirror.core.rest.paging.test_links import Allowances

@@ -1,1 +1,0 @@
-"""Changes of rows about tokens that an older release has written."""
