@@ -99,7 +99,7 @@ LOGGING_CONFIG, LOGGING = "mirror.core.logs.configuring.configure", {"version": 
 MIDDLEWARE = [
     "mirror.web.requests.middleware.ObserverMiddleware",
     "mirror.web.requests.middleware.ForwardedMiddleware",
-    "mirror.core.rest.answers.middleware.ApiMiddleware",
+    "mirror.core.rest.middleware.ApiMiddleware",
     "mirror.core.admin.access.middleware.AdminCompressionMiddleware",
     *(["debug_toolbar.middleware.DebugToolbarMiddleware"] if HAS_TOOLBAR else []),
     "mirror.core.admin.access.middleware.AdminSecurityMiddleware",

@@ -18,9 +18,9 @@ from ledger.api import (
     transactions,
 )
 from ledger.api.account_names import SPRING_ACCOUNT
-from mirror.core.rest.answers.views import LOADED_BLOCKS
 from mirror.core.rest.routes import resolvers, route, spring_unknown_route, unknown_route, views
 from mirror.core.rest.schema import pages
+from mirror.core.rest.views import LOADED_BLOCKS
 from mirror.web.monitoring import health, metrics
 from mirror.web.pages import answer, assets
 from mirror.web.pages.api import api

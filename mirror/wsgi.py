@@ -5,7 +5,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-from mirror.web.monitoring import telemetry
+from mirror.core import telemetry
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirror.settings")
 

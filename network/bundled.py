@@ -13,7 +13,7 @@ from ledger.stream.signature.address_book import BUNDLED, read_address_book
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values import timestamp
 
 FOLDER = Path(__file__).parent / "address_books"

@@ -13,9 +13,9 @@ from contracts.api.lookup import not_found, search_of
 from contracts.models.result import CALL_TYPES, OPERATIONS, RESULT_DATA_TYPES
 from contracts.queries import actions as queries
 from contracts.queries.actions import ActionRow
-from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE
+from mirror.core.rest.views import Answer, ReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, EvmAddress, Hex, Int32, Int64, Timestamp, page_type
 

@@ -25,10 +25,10 @@ from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import NotAnEntityId
 from mirror.core.rest.parameters.parameter_set import InvalidValue, ParameterSet
+from mirror.core.rest.views import ReadView
 from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.json_types import (
     EntityId,

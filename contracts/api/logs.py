@@ -18,11 +18,11 @@ from ledger.queries.timestamp_ranges import bound, nanoseconds
 from mirror.core.db.reading.query import NO_PAIRS, Bounds, PairBounds, Query
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.paging.pairs import classic_pair
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ
 from mirror.core.rest.parameters.query_string import Texts
+from mirror.core.rest.views import Answer, ReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.ethereum import stripped
 from mirror.core.values.json_types import EntityId, Hex, Int32, Int64, Timestamp, page_type

@@ -12,7 +12,7 @@ from contracts.queries.result_rows import Native, Result
 from contracts.queries.results import Details
 from mirror.core import config
 from mirror.core.db.reading.sql import MAX_INT64, Row
-from mirror.core.rest.answers.views import Answer
+from mirror.core.rest.views import Answer
 from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.ethereum import (
     LEGACY,

@@ -33,11 +33,11 @@ from ledger.queries.entities import ids_of_evm_addresses
 from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter, NotFound
-from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import EvmAddress, NotAnEntityId, read_entity_id
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, InvalidValueMessage, ParameterSet
 from mirror.core.rest.parameters.query_string import Texts
+from mirror.core.rest.views import Answer, ReadView
 from mirror.core.values import timestamp
 from mirror.core.values.json_types import page_type
 

@@ -14,7 +14,6 @@ from ledger.api import not_loaded
 from ledger.queries import entities
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import NOT_FOUND, BadRequest, InternalError, NotFound
-from mirror.core.rest.answers.views import JsonObject, ReadView, SpringReadView
 from mirror.core.rest.parameters import classic, spring
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
@@ -25,6 +24,7 @@ from mirror.core.rest.parameters.entity_ids import (
     read_spring_account,
 )
 from mirror.core.rest.routes import snake_case
+from mirror.core.rest.views import JsonObject, ReadView, SpringReadView
 
 _NO_ALIAS = "No account with a matching alias found"
 _NO_ACCOUNT = "No account found for the given ID"

@@ -29,8 +29,8 @@ from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
+from mirror.core.rest.views import ReadView
 from mirror.core.values import alias, entity_id, hexadecimal, timestamp
 from mirror.core.values.json_types import (
     Alias,

@@ -21,7 +21,6 @@ from mirror.core.config.clock import now_ns
 from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, compare
 from mirror.core.rest.answers.errors import BadRequest, InvalidEntityId, InvalidParameter
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import (
     AccountName,
@@ -30,6 +29,7 @@ from mirror.core.rest.parameters.entity_ids import (
     read_account,
     read_numeric_id,
 )
+from mirror.core.rest.views import ReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import EntityId, Int64, Page, Timestamp
 

@@ -13,9 +13,9 @@ from ledger.api import not_loaded
 from ledger.queries import blocks as queries
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue, NoParameters
+from mirror.core.rest.views import ReadView
 from mirror.core.values import hexadecimal
 from mirror.core.values.json_types import Hex, Int32, Int64, TimestampRangeJson, page_type
 

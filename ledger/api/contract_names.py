@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ledger.queries import entities
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import InternalError
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters.entity_ids import is_entity_id, read_entity_id, read_in_path, require_form
+from mirror.core.rest.views import ReadView
 from mirror.core.values import entity_id
 
 #: What errors call it.

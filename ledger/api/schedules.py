@@ -15,10 +15,10 @@ from ledger.queries import schedules as queries
 from ledger.queries.schedules import FullSchedule
 from mirror.core.config.clock import now_ns
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import read_in_path, read_numeric_id
 from mirror.core.rest.parameters.parameter_set import NoParameters
+from mirror.core.rest.views import ReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import Base64, EntityId, KeyJson, Timestamp, page_type
 from mirror.core.values.timestamp import NANOS_PER_SECOND

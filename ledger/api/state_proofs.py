@@ -15,10 +15,10 @@ from ledger.portable_proofs.documents import BlockProofJson, StateProofJson
 from ledger.state_proofs import Busy, NoProof, NotFetched, NotStored
 from mirror.core import config, logs
 from mirror.core.rest.answers.errors import Failure, NotFound
-from mirror.core.rest.answers.views import ReadView, UnknownRoute
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import read_transaction_id
 from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.views import ReadView, UnknownRoute
 
 # Of a block before a transaction; anybody may ask for it.
 _MAX_BYTES_BEFORE = 16 * 1024 * 1024

@@ -9,8 +9,8 @@ from typing import Any
 
 from ledger.api.account_names import find_account
 from mirror.core.rest.answers.errors import InvalidParameter
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters.entity_ids import read_entity_id, read_in_path
+from mirror.core.rest.views import ReadView
 
 _TOKEN = "tokenid"
 

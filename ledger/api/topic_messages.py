@@ -18,10 +18,10 @@ from mirror.core.db.reading.by_month import by_month
 from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import MAX_INT64, Comparison, compare
 from mirror.core.rest.answers.errors import InvalidParameter, NotFound
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import is_numeric_id, read_numeric_id, require_form
 from mirror.core.rest.parameters.parameter_set import InvalidValue, NoParameters, reject_ne
+from mirror.core.rest.views import ReadView
 from mirror.core.values import entity_id, hexadecimal, timestamp
 from mirror.core.values.hapi import messages as hapi
 from mirror.core.values.json_types import Base64, EntityId, Int32, Int64, Timestamp, page_type

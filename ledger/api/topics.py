@@ -13,9 +13,9 @@ from ledger.api import not_loaded
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.rest.answers.errors import NotFound
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.entity_ids import read_spring_id
+from mirror.core.rest.views import SpringReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import wire
 from mirror.core.values.json_types import EntityId, Int64, KeyJson, Timestamp, TimestampRangeJson

@@ -27,10 +27,10 @@ from mirror.core.db.reading.by_month import is_partitioned
 from mirror.core.db.reading.query import Bounds, Query
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import NotFound
-from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.entity_ids import read_transaction_id
 from mirror.core.rest.parameters.parameter_set import ParameterSet
+from mirror.core.rest.views import Answer, ReadView
 from mirror.core.values import entity_id, hexadecimal, timestamp, transaction_id
 from mirror.core.values.hapi import result_codes, transaction_types
 from mirror.core.values.hapi.messages import CustomFeeLimit

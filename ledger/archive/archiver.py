@@ -20,7 +20,7 @@ from ledger.archive.store import ArchiveStore, ArchiveUnavailable
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_file import RecordFile
 from mirror.core import logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.metrics import ingest
 
 log = logs.logger(__name__)

@@ -20,8 +20,8 @@ from obstore.store import ObjectStore
 from ledger.archive.location import LOCATION, archive_location
 from ledger.stream.source.bucket import Access, Bucket, InvalidLocation, first_line, open_bucket, open_store
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
-from mirror.core.processes.atomic_files import fsync
+from mirror.core.config.setting import OperatorError
+from mirror.core.processes.files import fsync
 from mirror.core.values.human_readable import byte_size
 
 MARKER = "kept-by-ledger-mirror.json"

@@ -18,7 +18,7 @@ from ledger.errata import (
 from ledger.ingest import stored_network
 from ledger.ingest.loader_lock import loader_lock
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 
 # Where the ranges are not known, everything between the first and the last block counts as loaded.

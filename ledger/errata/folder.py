@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from ledger.stream.binary_format import MAX_MESSAGE, Reader
 from ledger.stream.errors import StreamFileError
 from ledger.stream.record_item import InvalidItem, RecordItem
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ledger.ingest.trusted_nodes import changes_nodes
 from ledger.stream.record_item import RecordItem
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.entity_id import InvalidEntityId
 from mirror.core.values.hapi.transaction_types import NUMBERS

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 from mirror.core.values import timestamp
 

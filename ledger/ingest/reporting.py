@@ -22,7 +22,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.quorum import NoQuorum
 from ledger.stream.source import incidents
 from mirror.core import logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.availability import failure, outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 from mirror.models import LoaderState

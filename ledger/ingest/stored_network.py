@@ -4,7 +4,7 @@ Files do not name their network, and accounts of different networks have the sam
 """
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 
 # An empty database belongs to no network yet.

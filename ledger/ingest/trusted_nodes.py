@@ -9,7 +9,7 @@ from ledger.stream.signature.address_book import AddressBookNode, read_address_b
 from ledger.stream.signature.quorum import ConsensusMode, Quorum
 from ledger.stream.source.stream_settings import PUBLIC_BUCKETS
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 from mirror.core.values import entity_id
 from mirror.core.values.hapi.transaction_types import NUMBERS

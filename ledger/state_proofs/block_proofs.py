@@ -20,7 +20,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.bucket import Bucket
 from ledger.stream.source.stream_blocks import latest_folder
 from mirror.core import config, logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 log = logs.logger(__name__)
 

@@ -20,7 +20,7 @@ from ledger.stream.source import configured, stream_settings
 from ledger.stream.source.bucket import Access, Bucket, open_bucket
 from ledger.stream.source.download import Layout, PathType
 from mirror.core import config, logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 _STREAMS = "rest.stateproof.streams."
 _LOCATION = ("cloudProvider", "network", "bucketName", "endpointOverride")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi import messages
 from mirror.core.values.hapi.messages import DecodeError, LedgerIdPublicationTransactionBody
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import execute_from_command_line
 from django.db import Error
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.availability.failure import sentence
 
 #: Commands of Django that work on the database.

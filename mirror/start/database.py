@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import OperationalError, connection, connections
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.logs import Echo
 from mirror.core.values.human_readable import duration

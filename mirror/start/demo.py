@@ -11,7 +11,7 @@ from django.db import Error, connections
 from ledger.archive.originals import ArchiveSelection
 from ledger.ingest import IngestError
 from ledger.stream.errors import StreamFileError
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.availability import failure
 from mirror.core.logs import Echo
 from mirror.core.processes import exits, signals

@@ -13,9 +13,9 @@ from contextlib import suppress
 from multiprocessing.context import ForkProcess as Process
 
 from mirror.core import logs, metrics
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.processes import exits, operating_system, process_table, signals
-from mirror.core.processes.backoff import Backoff
+from mirror.core.processes.exits import Backoff
 from mirror.node.postgres.server import Server
 
 log = logs.logger("mirror.node")

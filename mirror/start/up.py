@@ -23,7 +23,7 @@ from django.db import connections
 from ledger.ingest import stored_network
 from ledger.stream.source import stream_settings
 from mirror.core import config, metrics
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.distribution import cluster
 from mirror.core.logs import Echo
 from mirror.core.processes import operating_system, signals

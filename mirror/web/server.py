@@ -26,7 +26,7 @@ from django.urls import get_resolver
 
 from mirror.core import config, metrics
 from mirror.core.config import reverse_proxies
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import replicas
 from mirror.core.db.reading import timeouts
 from mirror.core.metrics import http, sample

@@ -11,8 +11,8 @@ from ledger.queries import system_files
 from mirror.core import config
 from mirror.core.db.reading.query import Bounds
 from mirror.core.rest.answers.errors import NotFound
-from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
+from mirror.core.rest.views import SpringReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.hapi.messages import ExchangeRateSet
 from mirror.core.values.json_types import Int32, Int64, Timestamp

@@ -24,10 +24,10 @@ from ledger.queries.fee_schedules import (
 )
 from mirror.core.db.reading.sql import MAX_INT64
 from mirror.core.rest.answers.errors import BadRequest
-from mirror.core.rest.answers.views import PostedBody, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.bodies import UNREADABLE, read_body
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ
+from mirror.core.rest.views import PostedBody, SpringReadView
 from mirror.core.values import timestamp
 from mirror.core.values.hapi.messages import (
     DecodeError,

@@ -14,9 +14,9 @@ from mirror.core import config
 from mirror.core.db.reading.sql import Comparison, Where
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, OPERATORS, InvalidValue
+from mirror.core.rest.views import Answer, SpringReadView
 from mirror.core.values import entity_id
 from mirror.core.values.json_types import EntityId, Int32, Int64, KeyJson, TimestampRangeJson, page_type
 from mirror.core.values.timestamp import spring_staking_period_json

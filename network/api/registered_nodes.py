@@ -15,9 +15,9 @@ from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison, Row, fetch
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import Answer, SpringReadView
 from mirror.core.rest.parameters import spring
 from mirror.core.rest.parameters.parameter_set import WITHOUT_NE, InvalidValue
+from mirror.core.rest.views import Answer, SpringReadView
 from mirror.core.values.json_types import Int32, Int64, KeyJson, Timestamp, TimestampRangeJson, page_type
 from network.models import EndpointKind
 

@@ -11,8 +11,8 @@ from typing import TypedDict
 from ledger.api import not_loaded
 from mirror.core.db.reading.sql import fetch_one
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
+from mirror.core.rest.views import SpringReadView
 from mirror.core.values.json_types import Int64, TimestampRangeJson
 from mirror.core.values.timestamp import NANOS_PER_DAY
 

@@ -15,8 +15,8 @@ from mirror.core.db.reading.query import Bounds
 from mirror.core.db.reading.sql import MAX_INT64, fetch_one
 from mirror.core.rest.answers.errors import BadRequest
 from mirror.core.rest.answers.response import PlainTextRenderer
-from mirror.core.rest.answers.views import SpringReadView
 from mirror.core.rest.parameters import spring
+from mirror.core.rest.views import SpringReadView
 from mirror.core.values import timestamp
 from mirror.core.values.json_types import DecimalText, SchemaMetadata, Timestamp
 from mirror.core.values.timestamp import month_start

@@ -19,10 +19,10 @@ from mirror.core.db.reading.query import Query
 from mirror.core.db.reading.sql import Comparison
 from mirror.core.rest.answers.errors import BadRequest, InvalidParameter
 from mirror.core.rest.answers.records import Record
-from mirror.core.rest.answers.views import Answer, ReadView
 from mirror.core.rest.parameters import classic
 from mirror.core.rest.parameters.parameter_set import ONLY_EQ, InvalidValue, Parameter, ParameterSet
 from mirror.core.rest.parameters.query_string import Texts
+from mirror.core.rest.views import Answer, ReadView
 from mirror.core.values import entity_id, timestamp
 from mirror.core.values.json_types import Base64, DecimalText, EntityId, Int64, KeyJson, Timestamp, page_type
 from mirror.core.values.keys import key_json

@@ -18,11 +18,11 @@ from rest_framework.request import Request
 from mirror.core import config, logs
 from mirror.core.metrics import simulation
 from mirror.core.rest.answers.errors import BadRequest, TooManyRequests, Unavailable
-from mirror.core.rest.answers.views import PostedBody
 from mirror.core.rest.limits import clients, redis_buckets
 from mirror.core.rest.limits.clients import Client
 from mirror.core.rest.parameters.bodies import read_body
 from mirror.core.rest.parameters.parameter_set import NoParameters
+from mirror.core.rest.views import PostedBody
 from mirror.core.values.json_types import Hex, Int64, SchemaMetadata
 from web3sim.api import filters, throttle
 from web3sim.api.view import ContractCallErrorJson, SimulationView, Unsuccessful

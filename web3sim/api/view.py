@@ -15,7 +15,7 @@ from mirror.core.rest.answers.errors import (
     spring_texts,
 )
 from mirror.core.rest.answers.response import PlainJsonRenderer, render
-from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.views import SpringReadView
 from web3sim.calls.messages import CallAnswer, Problem
 
 

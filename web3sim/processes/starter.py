@@ -19,7 +19,7 @@ from mirror.core import config, logs
 from mirror.core.db import replicas
 from mirror.core.db.availability import unresponsive
 from mirror.core.processes import exits
-from mirror.core.processes.backoff import Backoff
+from mirror.core.processes.exits import Backoff
 from mirror.core.processes.operating_system import lower_thread_priority, processor_seconds
 from web3sim.calls import messages
 from web3sim.processes.channel import Channel, decoded

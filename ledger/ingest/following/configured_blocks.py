@@ -20,7 +20,7 @@ from ledger.stream.source.configured import NoBucket, block_bucket
 from ledger.stream.source.stream_blocks import BlockBucket, BlockSource
 from mirror.core import config, logs
 from mirror.core.config import reverse_proxies
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 
 log = logs.logger(__name__)

@@ -19,7 +19,7 @@ from ledger.stream.record_file import RecordFile
 from ledger.stream.record_item import HapiVersion
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 

@@ -13,7 +13,7 @@ from ledger.stream.source.stream_settings import (
     downloader,
 )
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 SCHEMES = {"S3": "s3", "GCP": "gs"}
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from mirror.core.config.errors import OperatorError
-
 PREFIX = "svc.mirror."
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -17,6 +15,15 @@ _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 
 def variable_name(name: str) -> str:
     return (PREFIX + name).upper().replace(".", "_")
+
+
+class OperatorError(Exception):
+    """Ends a command with its message: what is wrong and what would be right, in a few plain sentences.
+
+    `manage.py` prints it without a traceback and exits with `exit_code` (1 failed, 2 wrong use).
+    """
+
+    exit_code = 1
 
 
 class InvalidSetting(OperatorError):

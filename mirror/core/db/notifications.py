@@ -9,8 +9,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from mirror.core.db.availability import outage
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query, outage
 
 _CHANNEL = "mirror_commit"
 # A server that refuses LISTEN, or is away, is not tried again before this.

@@ -15,9 +15,9 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config, logs
 from mirror.core.config.database import parse_replicas
-from mirror.core.db.availability import outage, unresponsive
+from mirror.core.db.availability import bounded_query, outage, unresponsive
 from mirror.core.db.availability.unresponsive import WatchedConnection
-from mirror.core.db.reading import bounded_query, pools
+from mirror.core.db.reading import pools
 from mirror.core.metrics import database
 
 log = logs.logger("mirror.db")

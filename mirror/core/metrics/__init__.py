@@ -25,7 +25,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from mirror.core import config, logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.processes import process_table
 
 log = logs.logger("mirror.metrics")

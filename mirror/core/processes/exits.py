@@ -14,13 +14,17 @@ from pathlib import Path
 from django.conf import settings
 
 from mirror.core import logs
-from mirror.core.processes.file_lock import try_lock
+from mirror.core.processes.files import try_lock
 
 log = logs.logger("mirror.node")
 
 _MAX_LINES = 200
 # How long a process waits for others that write.
 _LOCK_SECONDS = 1.0
+# Of the pauses before a process that died is started again.
+_FIRST, _LONGEST = 1.0, 60.0
+# What lives longer has worked: whatever ended it, it works again after a new start.
+_YOUNG_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -74,3 +78,18 @@ def reason(exit_code: int | None) -> str:
 
 def _file() -> Path:
     return Path(settings.DATA_DIR, "deaths.jsonl")
+
+
+class Backoff:
+    """The pauses of one process: none at first, then growing while it dies young."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def after(self, lived: float) -> float:
+        """Return the pause after a life of so many seconds."""
+        if lived > _YOUNG_SECONDS:
+            self._next = 0.0
+        pause = self._next
+        self._next = min(max(pause * 2, _FIRST), _LONGEST)
+        return pause

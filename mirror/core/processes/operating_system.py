@@ -9,6 +9,7 @@ import errno
 import os
 import resource
 import socket
+import stat
 import tempfile
 import threading
 import time
@@ -62,11 +63,6 @@ def allocate(file: int, size: int) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def reopened(file: int) -> int:
-    """Return another opening of a `memory_file`, which has locks of its own."""
-    return os.open(_paths.get(file, f"/proc/self/fd/{file}"), os.O_RDWR)
-
-
 def raise_descriptor_limit() -> int:
     """Raise how many files this process, and those that it starts, may have open; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -114,24 +110,6 @@ def signal_after(parent: int | None, number: int) -> None:
         threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
-def thread_clock() -> int | None:
-    """Return the clock of this thread's processor time, which any thread may read; None if there is none."""
-    has_clocks = hasattr(time, "pthread_getcpuclockid")
-    return time.pthread_getcpuclockid(threading.get_ident()) if has_clocks else None
-
-
-def processor_seconds(pid: int) -> float | None:
-    """Return the processor time that a process has taken; None if it has ended."""
-    try:
-        if hasattr(time, "pthread_getcpuclockid"):
-            # How Linux numbers the clock of all threads of a process: see clock_getcpuclockid(3).
-            return time.clock_gettime(~pid << 3 | 2)
-        times = psutil.Process(pid).cpu_times()
-    except (OSError, psutil.Error):
-        return None
-    return times.user + times.system
-
-
 def lower_thread_priority(pid: int, niceness: int) -> None:
     """Lower the priority of all threads but the first. Errors: OSError, also where threads have none."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -149,14 +127,46 @@ def become_expendable() -> None:
         _OOM_SCORE.write_text(str(min(int(_OOM_SCORE.read_text()) + _OOM_STEP, _MAX_OOM_SCORE)))
 
 
-def tcp_info(connection: socket.socket, size: int) -> bytes | None:
-    """Return the first bytes of what the kernel notes of a TCP connection; None if it shows nothing."""
-    if not hasattr(socket, "TCP_INFO"):
-        return None
-    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
-
-
 def set_tcp_user_timeout(listening: socket.socket, seconds: float) -> None:
     """Have the kernel close connections whose clients take nothing for so long; set it before `listen`."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Return the processor time that a process has taken; None if it has ended."""
+    try:
+        if hasattr(time, "pthread_getcpuclockid"):
+            # How Linux numbers the clock of all threads of a process: see clock_getcpuclockid(3).
+            return time.clock_gettime(~pid << 3 | 2)
+        times = psutil.Process(pid).cpu_times()
+    except (OSError, psutil.Error):
+        return None
+    return times.user + times.system
+
+
+# SOCKETS
+
+
+_DESCRIPTORS = Path("/dev/fd")
+
+
+def open_descriptors() -> list[int]:
+    """Return all descriptors that are open, also those of files."""
+    return [int(path.name) for path in list(_DESCRIPTORS.iterdir())]
+
+
+def duplicate(descriptor: int) -> socket.socket:
+    """Return the socket of a descriptor with another descriptor, which no other thread closes.
+
+    Errors: OSError, also for a descriptor of a file: closing a duplicate of that would release every record
+    lock (fcntl) that this process holds on the file.
+    """
+    if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+        raise OSError(f"{descriptor} is not the descriptor of a socket")
+    copy = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from django.urls import URLPattern, URLResolver, include, re_path
 
-from mirror.core.rest.answers.views import ReadView, SpringReadView, SpringUnknownRoute, UnknownRoute
+from mirror.core.rest.views import ReadView, SpringReadView, SpringUnknownRoute, UnknownRoute
 
 PREFIX = "api/v1/"
 

@@ -20,7 +20,7 @@ from ledger.stream.source.block_node.api_pb2 import (
     SubscribeStreamResponse,
 )
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.logs import Echo
 from mirror.core.values.hapi import wire
 from mirror.core.values.hapi.messages import Block

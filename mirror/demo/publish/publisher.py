@@ -14,7 +14,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import FileOnDisk, LocalRecordFile, find_record_files
 from ledger.stream.source.stream_blocks import local_block
 from mirror.core import config
-from mirror.core.processes.atomic_files import fsync, write_atomic
+from mirror.core.processes.files import fsync, write_atomic
 from mirror.core.processes.typed_json import InvalidContent
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.streams.record_files import Block, account_folder

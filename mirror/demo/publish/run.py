@@ -24,7 +24,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import FileOnDisk
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config, metrics
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.logs import Echo
 from mirror.core.processes import signals

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.management.command import NodeCommand, argument
 from mirror.node.health import inventory, status
 from mirror.node.health.facts import State

@@ -7,8 +7,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from mirror.core.config.errors import OperatorError
-from mirror.core.processes.atomic_files import write_secret
+from mirror.core.config.setting import OperatorError
+from mirror.core.processes.files import write_secret
 
 ADMIN = "admin"
 

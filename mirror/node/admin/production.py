@@ -13,7 +13,7 @@ from django.core.checks import CheckMessage, Error
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.node.admin import access
 
 _MIN_CHARACTERS, _MIN_DIFFERENT = 50, 5

@@ -16,9 +16,8 @@ from psycopg.errors import InsufficientPrivilege
 
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.availability import outage
+from mirror.core.db.availability import bounded_query, outage
 from mirror.core.db.distribution import cluster
-from mirror.core.db.reading import bounded_query
 from mirror.core.db.replicas import configured_servers
 from mirror.core.values.human_readable import duration
 from mirror.core.values.timestamp import NANOS_PER_SECOND

@@ -21,8 +21,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from mirror.core import config, metrics
 from mirror.core.db import statements
-from mirror.core.db.availability import outage
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query, outage
 from mirror.core.db.schema.backfill import TITLES
 from mirror.core.metrics import node
 from mirror.core.processes import exits

@@ -20,7 +20,7 @@ from ledger.stream import ledger_identity
 from ledger.stream.block import block_file
 from ledger.stream.ledger_identity import FIRST_LEDGER, LedgerIdentity, named_ledger
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.distribution import cluster
 from mirror.core.db.reading.sql import fetch

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from mirror.core import config
 from mirror.core.db import statements
-from mirror.core.db.availability import outage
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query, outage
 from mirror.core.db.replicas import LAG, MAX_LAG, UNREPLAYED, Server, configured_servers
 from mirror.core.values.human_readable import duration
 

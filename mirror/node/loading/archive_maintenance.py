@@ -16,7 +16,7 @@ from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.errors import StreamFileError
 from ledger.stream.source.stream_blocks import BlockSource
 from mirror.core import config, logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.availability import outage
 from mirror.core.processes.background_thread import in_background
 from mirror.core.values.human_readable import duration

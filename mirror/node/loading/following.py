@@ -22,7 +22,7 @@ from ledger.stream.signature.address_book import read_address_book
 from ledger.stream.source.local import find_record_files
 from mirror.core import config, logs
 from mirror.core.config import clock
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.availability import failure, outage
 from mirror.core.db.partitions.making import create_partitions_ahead

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mirror.core import config
 from mirror.core.config.database import wheel_folder
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.processes import signals
 from mirror.core.values.human_readable import byte_size
 from mirror.node.postgres import replication

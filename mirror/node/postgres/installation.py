@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 EXTERNAL_FOLDER = Path("/var/lib/ledger-mirror")
 MARKER = "postgres-is-in"

@@ -18,8 +18,7 @@ from psycopg import sql
 
 from mirror.core import config
 from mirror.core.config.database import parse_url
-from mirror.core.config.errors import OperatorError
-from mirror.core.config.setting import InvalidSetting
+from mirror.core.config.setting import InvalidSetting, OperatorError
 from mirror.core.db import statements
 from mirror.node.postgres.cluster import READER
 

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.core.processes.atomic_files import write_secret
+from mirror.core.processes.files import write_secret
 from mirror.node.postgres.installation import ServerPaths
 
 SETTING = "db.replicas"

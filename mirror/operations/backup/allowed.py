@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.operations.backup.manifest import SNAPSHOT, Kind, Manifest
 
 # The apps of the accounts: their tables refer to each other.

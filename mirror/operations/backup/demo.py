@@ -11,8 +11,8 @@ from pathlib import Path
 import zstandard
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
-from mirror.core.processes.atomic_files import fsync, write_atomic
+from mirror.core.config.setting import OperatorError
+from mirror.core.processes.files import fsync, write_atomic
 from mirror.demo.publish import run
 from mirror.demo.publish.publisher import Publisher
 from mirror.demo.streams.keys import nodes

@@ -21,7 +21,7 @@ from django.conf import settings
 
 from mirror.core import config
 from mirror.core.config.database import wheel_folder
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.config.settings import SETTINGS
 from mirror.core.logs import Echo
 from mirror.core.processes.progress import ByteDisplay

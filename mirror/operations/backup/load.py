@@ -20,7 +20,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from ledger.ingest import stored_network
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.distribution import cluster
 from mirror.core.db.partitions import making
 from mirror.core.db.partitions.catalogue import month_span, partitioned_tables

@@ -13,8 +13,8 @@ from typing import Any, Self
 
 import orjson
 
-from mirror.core.config.errors import OperatorError
-from mirror.core.processes.atomic_files import write_atomic
+from mirror.core.config.setting import OperatorError
+from mirror.core.processes.files import write_atomic
 from mirror.core.values.timestamp import MAX, MIN, NANOS_PER_DAY
 from mirror.upgrade.tables import LEDGER_APPS
 

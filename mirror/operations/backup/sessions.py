@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import psycopg
 from django.db import connection
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.logs import Echo
 from mirror.core.values.human_readable import byte_size
 from mirror.models import KEEPING_LOCK

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from ledger import loaded_ranges
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
-from mirror.core.config.setting import InvalidSetting, Setting
+from mirror.core.config.setting import InvalidSetting, OperatorError, Setting
 from mirror.core.db.partitions import dropping
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.values.human_readable import duration

@@ -8,7 +8,7 @@ from functools import partial
 from django.db import connection
 
 from mirror.core import config, logs
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import statements
 from mirror.core.db.availability import outage
 from mirror.core.db.partitions import dropping

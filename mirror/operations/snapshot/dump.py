@@ -15,7 +15,7 @@ from typing import Any
 from psycopg.rows import dict_row
 
 from ledger.ingest import stored_network
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.distribution import cluster, is_distributed
 from mirror.core.logs import Echo
 from mirror.core.values import entity_id

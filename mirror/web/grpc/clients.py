@@ -12,7 +12,7 @@ from grpc import StatusCode
 
 from mirror.core import config
 from mirror.core.config import reverse_proxies
-from mirror.core.processes import sockets
+from mirror.core.processes import operating_system
 from mirror.core.processes.operating_system import raise_descriptor_limit
 from mirror.core.rest.limits.buckets import SharedBuckets
 from mirror.core.rest.limits.client_limits import ClientLimits
@@ -94,13 +94,13 @@ def close_excess(port: int, connections: int) -> None:
     connection that is shut down here as one that its client has closed.
     """
     most = _share(connections)
-    descriptors = sorted(sockets.open_descriptors())
+    descriptors = sorted(operating_system.open_descriptors())
     if len(descriptors) <= most:
         return
     exempt = (*config.value(EXEMPT), *config.value(reverse_proxies.SETTING))
     counts = Counter[str]()
     for descriptor in descriptors:
-        with suppress(OSError), sockets.duplicate(descriptor) as connection:
+        with suppress(OSError), operating_system.duplicate(descriptor) as connection:
             if connection.family not in (socket.AF_INET, socket.AF_INET6):
                 continue
             if connection.getsockname()[1] != port or _is_shut_down(connection):

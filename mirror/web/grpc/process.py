@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 from mirror.core import config, metrics
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db import replicas
 from mirror.core.db.reading import timeouts
 from mirror.core.processes import signals

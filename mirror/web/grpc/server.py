@@ -20,7 +20,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from ledger.queries import entities
 from mirror.core import config, logs
 from mirror.core.config import clock
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.metrics import grpc as metrics
 from mirror.core.metrics import sample
 from mirror.core.values.hapi import messages as hapi

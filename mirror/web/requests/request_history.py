@@ -18,8 +18,7 @@ from psycopg.errors import ReadOnlySqlTransaction
 from ledger import loaded_ranges
 from mirror.core import logs, metrics
 from mirror.core.config import clock
-from mirror.core.db.availability import outage
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query, outage
 from mirror.core.values.timestamp import NANOS_PER_SECOND
 
 log = logs.logger("mirror.web")

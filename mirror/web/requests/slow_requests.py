@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mirror.core import logs
-from mirror.core.db.availability import outage
-from mirror.core.db.reading import bounded_query, plans
+from mirror.core.db.availability import bounded_query, outage
+from mirror.core.db.reading import plans
 from mirror.core.db.reading.statements import Noted, Statement
 
 log = logs.logger("mirror.web")

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from ledger import errata
 from ledger.errata import Part, applying
 from ledger.stream.errors import StreamFileError
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi.messages import CryptoGetInfoResponse, RecordStreamItem
 from mirror.demo.streams.record_files import transfer_list
 from tests.ledger.compose import DAY, INSUFFICIENT_PAYER_BALANCE, KEY, Stream, num, seconds

@@ -16,7 +16,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.source.local import find_record_files
 from ledger.stream.source.stream_file import StreamFile
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi.messages import (
     ContractBytecode,
     ContractID,

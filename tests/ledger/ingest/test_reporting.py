@@ -21,7 +21,7 @@ from ledger.stream.errors import StreamFileError
 from ledger.stream.signature.address_book import AddressBookNode
 from ledger.stream.signature.quorum import ConsensusMode, NoQuorum, Quorum, Votes
 from ledger.stream.source.local import find_record_files
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.models import LOADER_LOCK, LoaderState
 from mirror.node.loading import following
 from tests.ledger.compose import Stream

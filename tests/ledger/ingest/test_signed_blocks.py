@@ -14,7 +14,7 @@ from ledger.stream.errors import NoTrustedSigners, StreamFileError
 from ledger.stream.ledger_identity import FIRST_LEDGER
 from ledger.stream.signature.quorum import NoAddressBook
 from ledger.stream.source.local import find_record_files
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi.messages import LedgerIdPublicationTransactionBody
 from mirror.demo.streams.threshold_signer import ThresholdSigner
 from mirror.models import LoadedRange

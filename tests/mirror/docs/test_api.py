@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from django.urls import URLPattern, get_resolver, resolve
 
-from mirror.core.rest.answers.views import UnknownRoute
 from mirror.core.rest.schema.table import as_markdown
+from mirror.core.rest.views import UnknownRoute
 
 FOLDER = Path(settings.BASE_DIR, "mirror", "docs")
 # Of addresses, not addresses.

@@ -6,7 +6,7 @@ from http.client import HTTPException
 
 import pytest
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.processes import process_table
 from mirror.web import server
 from tests.node import Node, children, kill

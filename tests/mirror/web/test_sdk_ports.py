@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from mirror.core.config.errors import OperatorError
-from mirror.core.config.setting import InvalidSetting, Setting
+from mirror.core.config.setting import InvalidSetting, OperatorError, Setting
 from mirror.web import sdk_ports
 from tests.waiting import PATIENCE_SECONDS, wait_until
 

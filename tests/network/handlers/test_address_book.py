@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi.messages import NodeAddressBook
 from network import bundled
 from tests.ledger.compose import INSUFFICIENT_PAYER_BALANCE, Stream, num

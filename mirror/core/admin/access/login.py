@@ -33,7 +33,7 @@ from django.http.response import HttpResponseBase
 
 from mirror.core import logs
 from mirror.core.config import reverse_proxies
-from mirror.core.processes.file_lock import try_lock
+from mirror.core.processes.files import try_lock
 
 log = logs.logger("mirror.admin")
 # axes logs the same failures in more lines, without names.

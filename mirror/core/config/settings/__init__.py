@@ -3,12 +3,10 @@
 Those of the node itself have no common beginning.
 """
 
-from mirror.core.config.settings import grpc, importer, logs, node, replicas, rest, web3
+from mirror.core.config.settings import grpc, importer, node, rest, web3
 
 SETTINGS = (
     *node.SETTINGS,
-    *replicas.SETTINGS,
-    *logs.SETTINGS,
     *importer.SETTINGS,
     *rest.SETTINGS,
     *web3.SETTINGS,
@@ -16,4 +14,4 @@ SETTINGS = (
 )
 
 #: The names of settings that an earlier release had and that are gone -> what to use instead, if anything.
-REMOVED = dict.fromkeys(("rest.query.maxFileAttempts", *web3.REMOVED), "") | replicas.REMOVED | node.REMOVED
+REMOVED = dict.fromkeys(("rest.query.maxFileAttempts", *web3.REMOVED), "") | node.REMOVED

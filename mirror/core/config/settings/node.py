@@ -31,6 +31,17 @@ SETTINGS = (
     Setting("db.partitions", False, "Partition the tables that grow with transactions by month, so that old "
             "months can be dropped. A new database begins so; tables with rows are partitioned by `upgrade` "
             "while the node works. Tables that are partitioned stay so."),
+    # Replicas, from which requests read
+    Setting("db.read", "", "Replicas of the database from which REST, contract calls and gRPC read: "
+            "hosts (db1,db2:5433), or an address that names them "
+            "(postgresql://mirror_reader:password@db1:5432,db2:5432/name). What it leaves out is that of "
+            "DATABASE_URL, or of db.reader. Everything else uses the primary.", secret=True),
+    Setting("db.readMaxLag", "30s",
+            "A replica that is further behind than this is not used while another server of the database can "
+            "be; a node that has no other is not ready.", unit="duration", low=0.1, high=86400),
+    Setting("db.replicas", (), "Addresses and networks whose replicas may follow the node's own database, "
+            "which then listens at port 5432 for them; none by default."),
+    # The network
     Setting("network", "demo", "Name of the network whose stream is mirrored."),
     Setting("demo.blocks", 400, "Blocks of history that the demo network of `up` begins with, of about 50 "
             "transactions each.", low=1, high=100_000),
@@ -60,6 +71,17 @@ SETTINGS = (
             "of `make telemetry`."),
     Setting("clock.now", None,
             "Time since the epoch at which the clock stands still, for tests.", unit="seconds", kind=float),
+    # The log
+    Setting("logging.format", "text", "How the lines of the log are written: for people, or as JSON for "
+            "programs, an object for each line.", choices=("text", "json")),
+    Setting("logging.level", "warning", "The log has events of this level and above; info adds a line for "
+            "each file that is loaded.", choices=("debug", "info", "warning", "error", "critical")),
+    Setting("logging.levels", (), "Levels of single loggers, which each line names, and of those below them: "
+            "mirror.web=debug,ledger.ingest=info."),
+    Setting("logging.access", False, "The log has a line for each request, at any level."),
+    Setting("logging.slowRequest", "1s",
+            "A request that takes longer, without the time it waits for its turn, has a line in the log with "
+            "its statements and a plan; 0 turns that off.", unit="duration", low=0, high=3600),
     # The web server
     Setting("web.host", "127.0.0.1", "Address the web server listens on."),
     Setting("web.port", 8000, "Port the web server listens on.", low=1, high=65535, environment="PORT"),
@@ -95,6 +117,7 @@ SETTINGS = (
 
 _PROXY = "A proxy in front of the node limits that: see deploy.md."
 REMOVED = {
+    "db.readPatience": "Requests wait for no block any more: db.readMaxLag limits how old they read.",
     "web.maxWaiting": "Further requests wait.",
     "web.bodyTimeout": _PROXY,
     "web.stalledTimeout": _PROXY,

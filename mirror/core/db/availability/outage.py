@@ -20,10 +20,10 @@ from django.db import connections
 
 from mirror.core import logs
 from mirror.core.db import statements
+from mirror.core.db.availability import bounded_query
 from mirror.core.db.distribution import cluster
-from mirror.core.db.reading import bounded_query
 from mirror.core.metrics import database
-from mirror.core.processes.file_lock import try_lock
+from mirror.core.processes.files import try_lock
 from mirror.core.processes.operating_system import memory_file
 
 log = logs.logger("mirror.db")

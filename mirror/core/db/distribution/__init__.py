@@ -10,7 +10,7 @@ from functools import update_wrapper
 from typing import Generic, ParamSpec, TypeVar
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 P = ParamSpec("P")
 R = TypeVar("R")

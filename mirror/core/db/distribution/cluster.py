@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from mirror.core import config
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.distribution import BY_ENTITY, BY_HASH, COPIED, distribution_column, is_distributed
 from mirror.core.db.statements import column, execute, quoted, rows, value
 

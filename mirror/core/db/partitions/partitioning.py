@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.partitions.catalogue import (
     TIME,
     bound_sql,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import sql
 
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query
 from mirror.core.db.reading.session import new_cursor
 
 if TYPE_CHECKING:

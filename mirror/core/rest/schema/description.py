@@ -23,9 +23,9 @@ from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
 
 from mirror.core import config
 from mirror.core.rest.answers.errors import reason_phrase
-from mirror.core.rest.answers.views import PostedBody, ReadView, SpringReadView
 from mirror.core.rest.routes import PREFIX, view_of, views
 from mirror.core.rest.schema import paths
+from mirror.core.rest.views import PostedBody, ReadView, SpringReadView
 from mirror.core.values.json_types import SchemaMetadata
 
 Schema = dict[str, Any]

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from mirror.core.rest.answers.errors import Failure, WrongMethod, classic_envelope
 from mirror.core.rest.answers.response import JsonRenderer
-from mirror.core.rest.answers.views import ReadView
 from mirror.core.rest.parameters.parameter_set import NoParameters
+from mirror.core.rest.views import ReadView
 
 
 class _Bytes(JsonRenderer):

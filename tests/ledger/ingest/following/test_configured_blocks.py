@@ -10,7 +10,7 @@ from ledger.ingest.following.block_sources import BlockNodeSource, FailoverBlock
 from ledger.ingest.following.configured_blocks import Nodes, open_block_source, registered_node
 from ledger.stream.source.block_node.client import BlockNode, Endpoint
 from ledger.stream.source.stream_blocks import BlockBucket
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from network.models import RegisteredNode
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

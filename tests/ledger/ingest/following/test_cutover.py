@@ -10,7 +10,7 @@ import pytest
 
 from ledger.ingest.following.cutover import Choice, LastFile, Stream
 from ledger.stream.record_file import RecordFile
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi.messages import TransactionBody
 from mirror.demo.publish.block_node import BlockNodeServer
 from tests.composing import Composer

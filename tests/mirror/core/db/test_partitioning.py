@@ -15,7 +15,7 @@ from django.db import OperationalError, connection
 from ledger.ingest.pipeline import LoadOptions, Pipeline
 from ledger.models import Transaction
 from ledger.stream.source.local import find_record_files
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.partitions import making, partitioning
 from mirror.core.db.partitions.catalogue import partitionable_tables, partitioned_tables, partitions
 from mirror.core.db.partitions.making import create_partitions_ahead

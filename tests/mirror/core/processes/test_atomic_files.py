@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core.processes.atomic_files import atomic_file, write_atomic
+from mirror.core.processes.files import atomic_file, write_atomic
 
 
 def test_file_that_was_not_written_to_its_end_does_not_replace_the_one_before(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-from mirror.core.processes.backoff import Backoff
+from mirror.core.processes.exits import Backoff
 
 
 def test_pauses_grow_while_a_process_dies_soon_after_its_start() -> None:

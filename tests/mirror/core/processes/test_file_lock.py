@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core.processes.file_lock import try_lock
+from mirror.core.processes.files import try_lock
 
 
 def test_a_file_is_locked_by_one_opening_of_it(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ This shows that the node needs none of them. It does not show that macOS has wha
 """
 
 import ctypes
-import fcntl
 import json
 import os
 import resource
@@ -33,7 +32,6 @@ import psutil
 import pytest
 
 from mirror.core.processes import operating_system, process_table
-from mirror.core.processes.file_lock import try_lock
 from tests import forking
 from tests.linux import linux_only
 from tests.node import LiveNode, in_session, kill
@@ -129,19 +127,6 @@ def test_memory_file_is_shared_with_a_copy_of_the_process(hide):
 
     assert os.pread(file, 9, 0) == b"written\0"
     os.close(file)
-
-
-def test_reopened_file_has_locks_of_its_own(hide):
-    hide(os, "memfd_create")
-    file = operating_system.memory_file("test")
-    first, second = operating_system.reopened(file), operating_system.reopened(file)
-
-    assert try_lock(first)
-    assert not try_lock(second)
-    fcntl.flock(first, fcntl.LOCK_UN)
-    assert try_lock(second)
-    for each in (file, first, second):
-        os.close(each)
 
 
 def test_temporary_file_is_removed_at_the_end_of_its_process(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core.processes import sockets
+from mirror.core.processes import operating_system
 from mirror.web.grpc import clients
 
 _LOCKING = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
@@ -18,10 +18,10 @@ _LOCKING = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+'), fcntl.LOCK_E
 def test_duplicate_is_the_same_socket() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        with sockets.duplicate(listening.fileno()) as duplicate:
+        with operating_system.duplicate(listening.fileno()) as duplicate:
             assert duplicate.fileno() != listening.fileno()
             assert duplicate.getsockname() == listening.getsockname()
-        assert listening.fileno() in sockets.open_descriptors()
+        assert listening.fileno() in operating_system.open_descriptors()
 
 
 def test_looking_at_connections_releases_no_lock_on_a_file(
@@ -32,7 +32,7 @@ def test_looking_at_connections_releases_no_lock_on_a_file(
         fcntl.lockf(held, fcntl.LOCK_SH)
         opened = [socket.socket() for _ in range(20)]
         with pytest.raises(OSError, match="not the descriptor of a socket"):
-            sockets.duplicate(held.fileno())
+            operating_system.duplicate(held.fileno())
         clients.close_excess(1, 10)
         for each in opened:
             each.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.publish.block_folder import BlockFolder
 from mirror.demo.publish.block_node import BlockNodeServer, serve
 

@@ -12,7 +12,7 @@ from ledger.ingest.pipeline import LoadOptions, Pipeline, Progress
 from ledger.ingest.reporting import Reporting
 from ledger.ingest.trusted_nodes import Quorums
 from ledger.stream.source.stream_file import StreamFile
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.network import Network
 from mirror.demo.publish import live_blocks
 from mirror.demo.publish.block_node import BlockNodeServer

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.ingest.pipeline import Pipeline
 from ledger.stream.source.local import find_record_files
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.publish import run as demo
 from tests.api import Api
 from tests.composing import Composer

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import zstandard
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.processes.typed_json import InvalidContent
 from mirror.demo.network import Network, Perform
 from mirror.demo.publish import live_blocks, run, state

@@ -15,7 +15,7 @@ from ledger.stream.block_names import in_bucket
 from ledger.stream.source.block_node.assembly import Limits
 from ledger.stream.source.block_node.client import BlockNode, BlockNodeClient, Endpoint
 from ledger.stream.source.local import find_record_files
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.publish.block_node import serve
 from mirror.demo.publish.history import History
 from mirror.demo.streams.block_stream import WrappingComposer

@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.management.commands.status import time_limit
 from mirror.models import LoaderState
 from tests.build import Build

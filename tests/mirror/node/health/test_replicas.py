@@ -8,7 +8,7 @@ import pytest_django
 from django.db import connections
 from psycopg import sql
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.node.health import checks, replicas
 from mirror.node.health.replicas import Replica
 from mirror.upgrade import tables

@@ -12,8 +12,7 @@ from django.test import Client
 from psycopg import errors
 
 from mirror.core.config.database import parse_url
-from mirror.core.config.errors import OperatorError
-from mirror.core.config.setting import InvalidSetting
+from mirror.core.config.setting import InvalidSetting, OperatorError
 from mirror.node.postgres import reader_role
 from mirror.node.postgres.cluster import READER
 from tests.reading import as_reader, make_reader

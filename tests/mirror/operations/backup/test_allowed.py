@@ -13,7 +13,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from contracts.backfills import blooms
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.models import Backfill
 from mirror.operations.backup import load as loading
 from mirror.operations.backup.manifest import BACKUP, SNAPSHOT, DamagedBackup, Kind, content_digest

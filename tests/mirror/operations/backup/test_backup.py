@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from ledger.models import RecordFile
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.publish.history import History
 from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block

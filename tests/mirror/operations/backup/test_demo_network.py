@@ -9,7 +9,7 @@ import pytest
 import pytest_django
 import zstandard
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.publish import live_blocks, run
 from mirror.demo.publish.history import History, next_block
 from mirror.demo.publish.publisher import Publisher

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.timestamp import NANOS_PER_DAY
 from mirror.operations.backup import manifest as manifests
 from mirror.operations.backup.manifest import (

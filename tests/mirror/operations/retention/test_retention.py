@@ -9,8 +9,7 @@ import pytest_django
 from django.core.management import call_command
 
 from ledger.models import CryptoTransfer, RecordFile, TopicMessage, Transaction
-from mirror.core.config.errors import OperatorError
-from mirror.core.config.setting import InvalidSetting
+from mirror.core.config.setting import InvalidSetting, OperatorError
 from mirror.core.db.partitions import months
 from mirror.core.values.timestamp import parse_iso
 from mirror.models import DroppedRows

@@ -11,7 +11,7 @@ import pytest_django
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.demo.publish.history import History
 from mirror.demo.streams.keys import nodes
 from mirror.demo.streams.record_files import Block

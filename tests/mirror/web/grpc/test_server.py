@@ -17,7 +17,7 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 
 from mirror.core import config, metrics
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.values.hapi import messages as hapi
 from mirror.web.grpc import clients, subscription
 from mirror.web.grpc import server as grpc_server

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query
 from mirror.core.metrics import http, ingest
 from mirror.models import NodeMinute
 from mirror.web.requests.request_history import Minutes

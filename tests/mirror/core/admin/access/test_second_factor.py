@@ -14,7 +14,7 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from mirror.core.admin.access import second_factor
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 
 pytestmark = pytest.mark.django_db
 

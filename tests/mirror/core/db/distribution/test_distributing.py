@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.apps import apps
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.distribution import BY_ENTITY, BY_HASH, COPIED, cluster
 from tests import cluster as test_cluster
 from tests.cluster import needs_cluster

@@ -8,7 +8,7 @@ from django.db import connection
 
 from ledger.models import Entity
 from mirror.core.admin import lists
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
 from mirror.core.db.distribution import cluster
 from mirror.node.health import inventory
 from tests.build import Build

@@ -10,9 +10,9 @@ from django.db import connections
 from psycopg.conninfo import conninfo_to_dict
 
 from mirror.core.config.database import parse_url
+from mirror.core.db.availability import bounded_query
 from mirror.core.db.distribution import BY_ENTITY, BY_HASH, COPIED
 from mirror.core.db.distribution.cluster import slow_workers
-from mirror.core.db.reading import bounded_query
 from tests import cluster
 from tests.node import manage
 from tests.waiting import PATIENCE_SECONDS

@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import ProgrammingError, connection, connections
 
-from mirror.core.db.reading import bounded_query
+from mirror.core.db.availability import bounded_query
 from tests.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.usefixtures("ledger_tables")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mirror.core.rest.answers.views import SpringReadView
+from mirror.core.rest.views import SpringReadView
 from mirror.urls import VIEWS
 from tests.api import Api
 

@@ -14,8 +14,8 @@ from django.utils.cache import patch_vary_headers
 from mirror.core import config
 from mirror.core.rest import users
 from mirror.core.rest.answers import compression, entity_tags
-from mirror.core.rest.answers.views import LOADED_HEADER
 from mirror.core.rest.cache.responses import CachedAnswer
+from mirror.core.rest.views import LOADED_HEADER
 
 _READ_METHODS = ("GET", "HEAD")
 _METHODS = "GET,HEAD,PUT,PATCH,POST,DELETE"
@@ -100,7 +100,6 @@ def _preflight(request: HttpRequest) -> HttpResponse:
     response.headers["vary"] = "Access-Control-Request-Headers"
     if requested := request.META.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS"):
         response.headers["access-control-allow-headers"] = requested
-    response.headers["content-length"] = "0"
     return response
 
 

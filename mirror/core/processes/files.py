@@ -1,12 +1,16 @@
-"""Files that are found whole or not at all, whenever the machine loses power."""
+"""Files: found whole or not at all, whenever the machine loses power; their locks."""
 
+import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
-from mirror.core.config.errors import OperatorError
+from mirror.core.config.setting import OperatorError
+
+_POLL_SECONDS = 0.01
 
 
 @contextmanager
@@ -48,3 +52,21 @@ def fsync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def try_lock(file: int | IO[str], seconds: float = 0.0) -> bool:
+    """Lock an open file, unless another opening of it stays locked for so long; return whether it is.
+
+    The kernel takes the lock back from a process that dies.
+
+    A process that was stopped may hold a lock for ever, so nothing waits for one without a limit.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+        time.sleep(_POLL_SECONDS)
