@@ -23,7 +23,7 @@ from mirror.core.rest.schema import pages
 from mirror.core.rest.views import LOADED_BLOCKS
 from mirror.web.monitoring import health, metrics
 from mirror.web.pages import answer, assets
-from mirror.web.pages.api import api
+from mirror.web.pages.api import api, swagger
 from mirror.web.pages.documentation import documentation, search
 from mirror.web.pages.home import home
 from network.api import exchange_rate, fees, nodes, registered_nodes, stake, supply
@@ -109,6 +109,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^docs/(?P<name>[\w-]+)(?:\.md|/)\Z", RedirectView.as_view(url="/docs/%(name)s")),
     path("api/v1/docs", RedirectView.as_view(url="/api/v1/docs/", permanent=True)),
     path("api/v1/docs/", api),
+    path("api/v1/docs/swagger/", swagger),
     # Crawlers would follow the links of lists for ever.
     path("robots.txt", assets.file, {"path": "static/mirror/robots.txt"}),
     path("favicon.ico", assets.file, {"path": "static/mirror/icon.svg"}),

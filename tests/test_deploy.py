@@ -191,5 +191,6 @@ def test_a_proxy_passes_requests_on_to_the_port_and_says_who_asks(path: Path):
     assert load(settings)
     # nginx drops names with "_" by itself: for the node, they are the same as those with "-".
     assert "header_up -*_*\n" in text if path.name == "Caddyfile" else "underscores_in_headers" not in text
-    limits = [int(seconds) for seconds in re.findall(r"_timeout (\d+)s", text)]
+    # Of the node's answers, not of clients.
+    limits = [int(seconds) for seconds in re.findall(r"(?:proxy_read|response_header)_timeout (\d+)s", text)]
     assert limits and min(limits) > load({})["web3.opcode.tracer.timeout"]

@@ -5,12 +5,12 @@ import re
 import shutil
 import subprocess
 import time
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 from django.core.management import get_commands
 from django.urls import resolve
 
@@ -37,7 +37,7 @@ def documents(*options: str) -> list[dict[str, Any]]:
 
 def test_the_chart_has_the_version_of_the_program() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = settings.VERSION
 
     assert chart["version"] == chart["appVersion"] == VALUES["image"]["tag"] == version
     assert chart["name"] == CHART.name

@@ -68,7 +68,7 @@ class StateProof(ReadView):
 
     def dispatch(self, request: Any, *args: Any, **path: str) -> Any:
         if not config.value(self.enabled_by):
-            return UnknownRoute().dispatch(request, *args, **path)
+            return UnknownRoute.as_view({"get": "retrieve"})(request, **path)
         return super().dispatch(request, *args, **path)
 
     def read(self, parameters: StateProofParameters, transaction_id: str) -> Mapping[str, object]:

@@ -13,7 +13,6 @@ from django.core.management import execute_from_command_line
 from django.db import Error
 
 from mirror.core.config.setting import OperatorError
-from mirror.core.db.availability.failure import sentence
 
 #: Commands of Django that work on the database.
 OF_DJANGO = {
@@ -41,6 +40,9 @@ def run(arguments: list[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except (Error, OSError) as error:
+        # Its modules need settings that can be used.
+        from mirror.core.db.availability.failure import sentence
+
         message = sentence(error)
         if message is None or "--traceback" in arguments:
             raise

@@ -48,7 +48,7 @@ _CONNECTIONS, _OTHER_DESCRIPTORS = 2048, 256
 # Threads of a worker: they wait for connections to the database and for bodies. What they have in common is
 # short; few work at the same time.
 _THREADS = 64
-_WATCH_SECONDS = 0.5
+_WATCH_SECONDS = 0.1
 # Of a connection: the most of its headers, and of what it sends beside one answer.
 _CONNECTION_BYTES = 1 << 16
 # The loader has priority: a node under full load must not fall behind the stream.

@@ -17,8 +17,8 @@ from tests.node import LiveNode, free_port
 pytestmark = linux_only
 
 _SECONDS = 2.0
-# They change what others rely on: how long a body may take, descriptors, the log.
-_WITH_A_NODE_OF_THEIR_OWN = ("full_disk_log", "idle_connections", "slow_headers")
+# They change what others rely on: the log.
+_WITH_A_NODE_OF_THEIR_OWN = ("full_disk_log",)
 
 
 @contextmanager

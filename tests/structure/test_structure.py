@@ -24,6 +24,21 @@ def test_modules_form_no_import_cycles() -> None:
     assert cycles(import_graph()) == sorted(EXCEPTIONS["cycles"])
 
 
+def test_folders_form_no_import_cycles() -> None:
+    """Of what is in a folder, modules and folders, nothing imports each other in a circle."""
+    siblings: dict[str, Graph] = {}
+    for importing, imported in import_graph().items():
+        for other in imported:
+            one, two = (path.removesuffix("/__init__.py").split("/") for path in (importing, other))
+            depth = next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), 0)
+            if depth:
+                graph = siblings.setdefault("/".join(one[:depth]), {})
+                graph.setdefault("/".join(one[: depth + 1]), set()).add("/".join(two[: depth + 1]))
+                graph.setdefault("/".join(two[: depth + 1]), set())
+    circles = [circle for graph in siblings.values() for circle in cycles(graph)]
+    assert [circle for circle in circles if not all(path.endswith(".py") for path in circle)] == []
+
+
 def test_folders_have_at_most_a_dozen_modules() -> None:
     modules = Counter(PurePosixPath(path).parent for path in sources() if not path.endswith("/__init__.py"))
     crowded = {

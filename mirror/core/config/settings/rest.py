@@ -39,8 +39,8 @@ SETTINGS = (
             "List transfers and approvals by no contract among the contract results, as they have logs."),
     Setting("rest.query.topicMessageLookup", False,
             "Narrow topic message queries by the table topic_message_lookup (partitioned databases)."),
-    Setting("rest.strictParameters", False, "Refuse unknown query parameters of all endpoints with 400. The "
-            "newer ones, such as airdrops and network, ignore them otherwise, and name them in a header."),
+    Setting("rest.strictParameters", False, "Refuse unknown query parameters of all endpoints with 400. "
+            "Spring endpoints, such as airdrops, otherwise ignore them, and name them in a header."),
     Setting("rest.users", "[]", "Users who sign in by HTTP basic authentication and get pages of up to "
             "`limit` rows instead of response.limit.max, as a JSON list of objects with username, password "
             "and limit. Wrong credentials are refused; without any, and while there are no users, clients "

@@ -65,6 +65,7 @@ class ServerPools:
         # Django's cursor puts values into the text of a statement.
         parameters = wrapper.get_connection_params() | {"cursor_factory": psycopg.Cursor, "autocommit": True}
         make = partial(_pool, kind, unresponsive.connect_options() | parameters)
+        self._lent: set[WatchedConnection] = set()
         self._quick = make(quick, timeout=_QUICK_SECONDS)
         self._slow = make(slow, timeout=config.value(_SLOW_WAIT), max_waiting=_MAX_SLOW_WAITING)
 
@@ -78,14 +79,16 @@ class ServerPools:
         except TooManyRequests:
             raise TooManySlowRequests from None
         except PoolTimeout as error:
-            if pool.get_stats()["pool_size"]:
+            if self._lent:
                 raise (TooManySlowRequests if slow else Busy) from None
             raise NoConnection("no connection could be made") from error
         finally:
             statements.local.waited += time.monotonic() - began
+        self._lent.add(lent)
         try:
             yield lent
         finally:
+            self._lent.discard(lent)
             pool.putconn(lent)
 
     def waiting(self, *, slow: bool) -> int:

@@ -27,8 +27,8 @@ _NUM = re.compile(r"[0-9]{1,12}")
 _HEX_DIGITS = 40
 _ALIAS = re.compile(r"((?:[0-9]{1,5}\.){0,2})([A-Z2-7]+)")
 
-_NEWER_EVM_ADDRESS = re.compile(r"(?:(?:[0-9]{1,5}\.){0,2}|0x)([0-9a-fA-F]{40})")
-_NEWER_ALIAS = re.compile(r"(?:[0-9]{1,5}\.){0,2}([A-Z2-7]{40,70})")
+_SPRING_EVM_ADDRESS = re.compile(r"(?:(?:[0-9]{1,5}\.){0,2}|0x)([0-9a-fA-F]{40})")
+_SPRING_ALIAS = re.compile(r"(?:[0-9]{1,5}\.){0,2}([A-Z2-7]{40,70})")
 
 
 _NO_ID = (
@@ -164,9 +164,9 @@ def read_spring_account(text: str) -> AccountName:
     ignored. An alias has 40 to 70 characters; bits left over at its end are dropped.
     Errors: NotAnEntityId.
     """
-    if address := _NEWER_EVM_ADDRESS.fullmatch(text):
+    if address := _SPRING_EVM_ADDRESS.fullmatch(text):
         return EvmAddress(bytes.fromhex(address[1]))
-    if encoded := _NEWER_ALIAS.fullmatch(text):
+    if encoded := _SPRING_ALIAS.fullmatch(text):
         return Alias(_dropping_last_bits(encoded[1]))
     return read_spring_id(text)
 

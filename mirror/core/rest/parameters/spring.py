@@ -1,4 +1,4 @@
-"""Query parameters by the rules of Spring, which the original serves its newer endpoints with.
+"""Query parameters by the rules of Spring, with which the original serves a part of its endpoints.
 
 They differ from the classic rules in nearly every point.
 

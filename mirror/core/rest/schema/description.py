@@ -74,13 +74,13 @@ class ErrorJson(TypedDict):
     _status: ClassicStatusJson
 
 
-class NewerProblemJson(TypedDict):
+class SpringProblemJson(TypedDict):
     detail: NotRequired[str]
     message: str
 
 
-class NewerStatusJson(TypedDict):
-    messages: list[NewerProblemJson]
+class SpringStatusJson(TypedDict):
+    messages: list[SpringProblemJson]
 
 
 class ErrorWithDetailJson(TypedDict):
@@ -89,7 +89,7 @@ class ErrorWithDetailJson(TypedDict):
     `detail` explains it, and `message` is the name of the status; without `detail`, `message` explains it.
     """
 
-    _status: NewerStatusJson
+    _status: SpringStatusJson
 
 
 # TYPES

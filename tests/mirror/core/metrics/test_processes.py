@@ -127,8 +127,8 @@ def test_link_in_place_of_the_folder_is_refused(run, tmp_path: Path):
     *_, error = run("metrics.start('eater')")
 
     assert error == (
-        f"mirror.core.config.errors.OperatorError: The folder {tmp_path}/counts can't be made, is a link, or "
-        "belongs to another user: remove it, or name another one in memory by PROMETHEUS_MULTIPROC_DIR."
+        f"mirror.core.config.setting.OperatorError: The folder {tmp_path}/counts can't be made, is a link, "
+        "or belongs to another user: remove it, or name another one in memory by PROMETHEUS_MULTIPROC_DIR."
     )
     assert not [*(tmp_path / "elsewhere").iterdir()]
 

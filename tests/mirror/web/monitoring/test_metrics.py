@@ -190,7 +190,7 @@ def test_metrics_are_small_after_every_answer_of_every_endpoint(tmp_path):
         [sys.executable, "-c", _EVERY_ANSWER], env=os.environ | variables, capture_output=True, check=True
     )
 
-    assert done.stdout.count(b"mirror_http_request_seconds_count{") == len(VIEWS) + 4
+    assert done.stdout.count(b"mirror_http_request_seconds_count{") == len(VIEWS) + 8
     assert len(done.stdout) + metrics.report_path().stat().st_size < 100_000
 
 
