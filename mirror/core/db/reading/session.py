@@ -2,6 +2,7 @@
 
 import orjson
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import Int8Dumper
 
@@ -18,6 +19,9 @@ _ATTEMPTS = 20
 
 def cursor(connection: WatchedConnection, seconds: float) -> psycopg.Cursor[tuple[object, ...]]:
     """Return the cursor of a connection whose statements may take so long; making one takes a statement."""
+    if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+        # What is set in a transaction is gone if it is rolled back.
+        return new_cursor(connection, str(max(round(seconds * 1000), 1)))
     found = connection.reading
     if found is not None and seconds == connection.limit:
         return found
@@ -62,5 +66,5 @@ def _limit(
             cursor.execute("select set_config('statement_timeout', %s, false)", (milliseconds,))
             return
         except psycopg.errors.QueryCanceled:
-            if last or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            if last:
                 raise
