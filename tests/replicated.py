@@ -10,7 +10,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from mirror.core import config
-from mirror.core.db.availability import unresponsive
+from mirror.core.db.availability import outage, unresponsive
 from mirror.core.db.reading import pools
 from mirror.core.db.replicas import ReplicaReader
 from mirror.core.db.replicas import Server as Place
@@ -144,6 +144,10 @@ class Replicated:
         connections.close_all()
         own: Any = connections[DEFAULT_DB_ALIAS]
         before, own.settings_dict = own.settings_dict, {**own.settings_dict, **primary.settings}
+        # Whether the database is back is found out at the primary.
+        default = connections.settings[DEFAULT_DB_ALIAS]
+        others = dict(default)
+        default |= primary.settings
         reader = ReplicaReader([*more, replica, primary], 2, 1)
         pools.use(reader)
         unresponsive.watch()
@@ -152,6 +156,8 @@ class Replicated:
         finally:
             pools.use(None)
             reader.close()
+            default |= others
+            outage.silent.clear()
             own.close()
             own.settings_dict = before
 
@@ -160,4 +166,5 @@ class Replicated:
         """Have a reader connect to its primary at another address."""
         for pool in (reader.primary._quick, reader.primary._slow):
             pool.kwargs = {**pool.kwargs, "host": host}  # type: ignore[dict-item]
+            pool.timeout = 0.5
             pool.drain()

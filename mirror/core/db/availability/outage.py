@@ -85,9 +85,11 @@ def begin_silence(error: BaseException) -> None:
 
 
 def _end_silence() -> None:
-    while not is_available():
-        time.sleep(_POLL_SECONDS)
-    silent.clear()
+    try:
+        while not is_available():
+            time.sleep(_POLL_SECONDS)
+    finally:
+        silent.clear()
 
 
 # LOG
