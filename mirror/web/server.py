@@ -45,9 +45,9 @@ _BACKLOG = 4096
 # The most connections of a worker, and what it needs of its open files for all else: threads, the database,
 # simulations.
 _CONNECTIONS, _OTHER_DESCRIPTORS = 2048, 256
-# Threads of a worker: they wait for connections to the database and for bodies. What they have in common is
-# short; few work at the same time.
-_THREADS = 64
+# Threads of a worker. Some wait for connections to the database, for calls and for bodies; more of them only
+# take turns at the interpreter too often.
+_THREADS = 12
 _WATCH_SECONDS = 0.1
 # Of a connection: the most of its headers, and of what it sends beside one answer.
 _CONNECTION_BYTES = 1 << 16

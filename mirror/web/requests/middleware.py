@@ -149,7 +149,8 @@ class ForwardedMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        request.META.update(reverse_proxies.forwarded(request.META))
+        if not request.path_info.startswith(_API):
+            request.META.update(reverse_proxies.forwarded(request.META))
         return self.get_response(request)
 
 

@@ -88,7 +88,7 @@ SETTINGS = (
     Setting("web.sdkPorts", ("5551", "8545", "8084", "38081"),
             "Ports at which `up --sdk-ports` answers in addition to that of the web server.", unit="ports"),
     Setting("web.workers", 2, "Web server processes.", low=1, high=64),
-    Setting("web.threads", 4, "Connections to the database of each web server process, by which quick "
+    Setting("web.threads", 2, "Connections to the database of each web server process, by which quick "
             "statements are read; more only disturb each other.", low=1, high=64),
     Setting("web.slowThreads", 1, "Connections of each web server process for statements of slow requests, "
             "which otherwise wait for each other.", low=1, high=64),

@@ -31,7 +31,7 @@ _SLOW_WAIT = "rest.db.statementTimeout"
 # How long a quick statement waits for a connection, and how long a pool tries to make one.
 _QUICK_SECONDS, _RECONNECT_SECONDS = 4.0, 1.0
 # Statements that wait for slow ones; further ones are refused.
-_MAX_SLOW_WAITING = 16
+_MAX_SLOW_WAITING = 5
 
 
 class TooManySlowRequests(Exception):

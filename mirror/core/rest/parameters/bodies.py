@@ -11,7 +11,7 @@ from mirror.core import config
 from mirror.core.rest.answers.errors import BadRequest, TooLarge, Unavailable, UnsupportedMediaType
 
 # As many threads of a process may wait for a body that comes slowly.
-_MAX_READING = 24
+_MAX_READING = 4
 _reading = threading.BoundedSemaphore(_MAX_READING)
 
 UNREADABLE = "Failed to read request"
