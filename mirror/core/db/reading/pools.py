@@ -138,7 +138,7 @@ def _configure(opened: WatchedConnection) -> None:
 
 
 class Reader:
-    """Reads by pools to the server of DATABASE_URL. Statements are slow after `slow_after` seconds"""
+    """Reads by pools to the server of DATABASE_URL. Statements are slow after `slow_after` seconds."""
 
     def __init__(
         self,

@@ -22,7 +22,9 @@ from mirror.core.rest.paging import links
 
 _METHODS = ("GET", "HEAD")
 _PREFIX = "public, max-age="
-_DEPENDS_ON_CLIENT = ("cache-control", "content-encoding", "content-length", "vary")
+_DEPENDS_ON_CLIENT = (
+    *("cache-control", "content-encoding", "content-length", "ratelimit", "ratelimit-policy", "vary"),
+)
 
 
 class CachedResponse(NamedTuple):

@@ -146,6 +146,15 @@ def test_answers_to_a_limited_client_have_its_limit_and_one_too_many_is_refused(
     assert answers[0].headers["ratelimit"] == '"client";r=4;t=1'
 
 
+@pytest.mark.usefixtures("limited")
+def test_an_answer_from_the_cache_says_nothing_of_the_limit_of_another_client(db, settings_of):
+    api = Api(cached=True, budgeted=False)
+    url = f"{BLOCKS}?limit=7&order=asc"
+    assert "ratelimit" in api.get(url).headers
+    settings_of({"rest.rateLimit.exempt": ("127.0.0.0/8",)})
+    assert not [name for name in api.get(url).headers if name.startswith("ratelimit")]
+
+
 def test_without_a_limit_answers_say_nothing_of_one(api):
     assert not [name for name in api.get(BLOCKS).headers if name.startswith("ratelimit")]
 
