@@ -60,7 +60,8 @@ class Part(_Supervised):
         self._fine = (None,) if permanent else (None, 0)
         self._work = work
         self._process: Process | None = None
-        self.deaths = 0
+        #: How often it has ended by itself, and not by a signal.
+        self.failures = 0
 
     def check(self) -> None:
         process = self._process
@@ -69,7 +70,7 @@ class Part(_Supervised):
                 self._start()
         elif process.exitcode not in self._fine:
             self._process = None
-            self.deaths += 1
+            self.failures += (process.exitcode or 0) > 0
             self._died(f"{self.name} (process {process.pid})", exits.reason(process.exitcode))
 
     def _start(self) -> Process:

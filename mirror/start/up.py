@@ -166,7 +166,7 @@ def _run(
             if not answered and answers():
                 ready()
                 answered = True
-            if first.deaths and not answered:
+            if first.failures and not answered:
                 raise OperatorError(f"The {first.name} stopped by itself; its output above says why.")
             time.sleep(_WATCH_SECONDS)
     finally:

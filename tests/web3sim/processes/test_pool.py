@@ -257,7 +257,14 @@ def test_the_first_process_is_started_again_when_it_was_killed(pool):
     pool._starter._process.kill()
     # Those it made end with it.
     wait_until(lambda: not any(psutil.pid_exists(pid) for pid in before))
-    assert ask(pool).result == WORD_42
+
+    def is_answered() -> bool:
+        # It is started again after a pause.
+        with suppress(CallUnavailable):
+            return bool(ask(pool).result == WORD_42)
+        return False
+
+    wait_until(is_answered)
 
 
 def test_of_processes_that_die_at_once_each_death_is_recorded(ledger, settings_of, tmp_path):
